@@ -17,19 +17,23 @@
 //! └─ compacting_before_prompt   a compaction is under way, and a prompt waits for it
 //! ```
 //!
+//! Which events are legal in a state, and where they lead, is the schema's `x-fires-in`: [`Flow::by_schema`]. Written by hand
+//! is the rest: what responses and unannounced steps lead to, and where the flow goes on after a violation.
+//!
 //! Only dialects that emit `agent_settled` have `settling`; the others are idle then. A change that no frame announces is an
 //! unannounced [`Step`], which only the server's own machine takes.
 
 use crate::kind::{Kind, Step};
 use pi_rpc_protocol::{
     AgentMessageKind as Role, AgentSessionEventKind as Event, Base, DialectRunEnd, FlowState,
-    RpcCommandKind as Command, fires_anywhere,
+    RpcCommandKind as Command,
 };
 use statig::prelude::*;
 
 /// The parameters of the flow: what its transitions depend on besides the state.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Flow {
+    base: Base,
     /// Whether an event ends what follows a run by itself: `agent_settled`, or an `agent_end` for all runs together.
     settles: bool,
     /// Whether `agent_end` comes once, when all that followed by itself has ended.
@@ -40,7 +44,27 @@ impl Flow {
     /// Creates the flow of dialects built on `base`.
     pub fn new(base: Base) -> Self {
         let ends_chains = base.record().run_end == DialectRunEnd::Chain;
-        Self { settles: ends_chains || Event::AgentSettled.is_in(base), ends_chains }
+        Self { base, settles: ends_chains || Event::AgentSettled.is_in(base), ends_chains }
+    }
+
+    /// What the schema (`x-fires-in`) says of a frame in a state: where it leads, or [`Super`] if it is not legal there. A
+    /// kind of frame that only other dialects have is taken as there, if they have the states that it leads to in common.
+    fn by_schema(&self, at: FlowState, context: &mut Verdict, event: &Kind) -> Outcome<State> {
+        let mut of_others = None;
+        for row in event.fires_anywhere() {
+            let is_ours = row.only.is_none_or(|only| self.base.is_in(only));
+            context.is_listed |= is_ours;
+            if row.states.contains(&at) {
+                match is_ours {
+                    true => return leads_to(row.to, at),
+                    false => of_others = of_others.or(Some(row.to)),
+                }
+            }
+        }
+        match of_others.filter(|to| !context.is_listed && to.is_none_or(|to| to.is_in(self.base))) {
+            Some(to) => leads_to(to, at),
+            None => Super,
+        }
     }
 
     /// The state after a run.
@@ -58,6 +82,8 @@ pub struct Verdict {
     pub lost: bool,
     /// The frame ended a run without closing events, as the originals may do.
     pub cut: bool,
+    /// The schema says in which states of the dialect the frame is legal.
+    pub is_listed: bool,
 }
 
 impl Verdict {
@@ -77,187 +103,103 @@ impl Verdict {
 )]
 impl Flow {
     #[state(superstate = "session")]
-    fn idle(&self, event: &Kind) -> Outcome<State> {
+    fn idle(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
-            Kind::Response(Some(Command::Prompt | Command::AbortAndPrompt), true) => {
-                Transition(State::starting())
-            }
-            Kind::Unannounced(Step::PromptBegins) => Transition(State::starting()),
-            Kind::Event(Event::AgentStart) => Transition(State::between()),
-            Kind::Event(Event::AutoRetryStart) if !self.settles => Transition(State::retrying()),
-            Kind::Event(Event::AutoCompactionStart) | Kind::CompactionStart(false) => {
-                Transition(State::compacting())
-            }
-            Kind::CompactionStart(true) | Kind::Unannounced(Step::CompactionBegins) => {
-                Transition(State::compacting_manual())
-            }
-            // A retry has succeeded, which is reported behind the end of its run.
-            Kind::RetryEnd(true) if self.ends_chains => Handled,
-            // All attempts were used up; or a second overflow in a row, which is only reported.
-            Kind::RetryEnd(false) | Kind::CompactionEnd(false) if !self.settles => Handled,
-            // An extension adds a message; or open todos begin a run.
-            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) | Kind::Ready => Handled,
-            Kind::Event(Event::TodoReminder) if !self.ends_chains => Handled,
-            _ => Super,
+            Kind::Response(Some(Command::Prompt | Command::AbortAndPrompt), true)
+            | Kind::Unannounced(Step::PromptBegins) => Transition(State::starting()),
+            Kind::Unannounced(Step::CompactionBegins) => Transition(State::compacting_manual()),
+            _ => self.by_schema(FlowState::Idle, context, event),
         }
     }
 
     /// A prompt was acknowledged. It may still fail, or be a command of an extension that begins no run, so everything that
     /// may follow the previous run is legal here, too.
     #[state(superstate = "session")]
-    fn starting(&self, event: &Kind) -> Outcome<State> {
+    fn starting(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
-            Kind::Response(Some(Command::Prompt | Command::AbortAndPrompt), false) => {
-                Transition(State::idle())
-            }
-            Kind::Unannounced(Step::PromptEnds) => Transition(State::idle()),
-            Kind::MessageStart(Role::Custom)
-            | Kind::MessageEnd(Role::Custom)
-            | Kind::Unannounced(Step::PromptBegins) => Handled,
-            Kind::Event(Event::TodoReminder) if !self.ends_chains => Handled,
-            Kind::RetryEnd(true) if self.ends_chains => Handled,
-            Kind::RetryEnd(false) | Kind::CompactionEnd(false) if !self.settles => Handled,
-            Kind::Event(Event::AgentStart) => Transition(State::between()),
-            Kind::Event(Event::AutoRetryStart) if !self.settles => Transition(State::retrying()),
-            Kind::Event(Event::AutoCompactionStart) | Kind::CompactionStart(false) => {
-                Transition(State::compacting())
-            }
-            Kind::CompactionStart(true) | Kind::Unannounced(Step::CompactionBegins) => {
-                Transition(State::compacting_manual())
-            }
-            _ => Super,
+            Kind::Response(Some(Command::Prompt | Command::AbortAndPrompt), false)
+            | Kind::Unannounced(Step::PromptEnds) => Transition(State::idle()),
+            Kind::Unannounced(Step::PromptBegins) => Handled,
+            Kind::Unannounced(Step::CompactionBegins) => Transition(State::compacting_manual()),
+            _ => self.by_schema(FlowState::Starting, context, event),
         }
     }
 
     #[state(superstate = "streaming")]
-    fn turn(context: &mut Verdict, event: &Kind) -> Outcome<State> {
+    fn turn(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
-            Kind::MessageStart(Role::Assistant) => Transition(State::message()),
-            Kind::MessageStart(role) | Kind::MessageEnd(role) if is_input(*role) => Handled,
             Kind::MessageUpdate(_) => context.resynchronize(State::message()),
             Kind::AssistantEnd(_) => context.resynchronize(State::tools()),
-            _ => Super,
+            _ => self.by_schema(FlowState::StreamingTurn, context, event),
         }
     }
 
     #[state(superstate = "streaming")]
-    fn message(context: &mut Verdict, event: &Kind) -> Outcome<State> {
+    fn message(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
-            Kind::MessageUpdate(_) => Handled,
-            Kind::AssistantEnd(_) => Transition(State::tools()),
             Kind::Event(Event::ToolExecutionStart) => context.resynchronize(State::tools()),
-            _ => Super,
+            _ => self.by_schema(FlowState::StreamingMessage, context, event),
         }
     }
 
     #[state(superstate = "streaming")]
-    fn tools(&self, event: &Kind) -> Outcome<State> {
-        match event {
-            Kind::Event(Event::ToolExecutionStart | Event::ToolExecutionUpdate | Event::ToolExecutionEnd)
-            | Kind::MessageStart(Role::ToolResult)
-            | Kind::MessageEnd(Role::ToolResult)
-            | Kind::HostToolCall
-            | Kind::HostToolCancel
-            | Kind::HostUriRequest
-            | Kind::HostUriCancel => Handled,
-            Kind::RetryEnd(true) if !self.ends_chains => Handled,
-            Kind::Event(Event::TurnEnd) => Transition(State::between()),
-            _ => Super,
-        }
+    fn tools(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
+        self.by_schema(FlowState::StreamingTools, context, event)
     }
 
     #[state(superstate = "streaming")]
     fn between(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
-            Kind::Event(Event::TurnStart) => Transition(State::turn()),
-            Kind::Event(Event::AgentEnd) if self.ends_chains => Transition(State::idle()),
-            Kind::Event(Event::AgentEnd) => Transition(self.after_run()),
-            Kind::Event(Event::AutoRetryStart) if self.ends_chains => Transition(State::retrying()),
-            Kind::Event(Event::AutoCompactionStart) if self.ends_chains => Transition(State::compacting()),
-            Kind::Event(Event::TodoReminder) if self.ends_chains => Transition(State::settling()),
-            Kind::RetryEnd(_) if self.ends_chains => Handled,
             Kind::Unannounced(Step::RunEnds) if self.ends_chains => Transition(State::settling()),
-            Kind::CompactionStart(false) if self.settles => Transition(State::mid_compacting()),
-            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) if self.settles => Handled,
             // A message of an extension may be a stray; any other shows that a turn has begun.
             Kind::MessageStart(role) if is_input(*role) && *role != Role::Custom => {
                 context.resynchronize(State::turn())
             }
-            _ => Super,
+            _ => self.by_schema(FlowState::StreamingBetween, context, event),
         }
     }
 
     #[state(superstate = "streaming")]
-    fn mid_compacting(event: &Kind) -> Outcome<State> {
-        match event {
-            Kind::CompactionEnd(false) => Transition(State::between()),
-            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
-            _ => Super,
-        }
+    fn mid_compacting(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
+        self.by_schema(FlowState::StreamingCompacting, context, event)
     }
 
     #[state(superstate = "session")]
-    fn settling(&self, event: &Kind) -> Outcome<State> {
+    fn settling(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
-            Kind::Event(Event::AgentEnd) if self.ends_chains => Transition(State::idle()),
-            Kind::Event(Event::AutoCompactionStart) if self.ends_chains => Transition(State::compacting()),
-            Kind::Event(Event::TodoReminder) | Kind::RetryEnd(true) if self.ends_chains => Handled,
             Kind::Unannounced(Step::PromptEnds) if self.ends_chains => Transition(State::idle()),
-            Kind::Event(Event::AgentSettled) => Transition(State::idle()),
             Kind::Unannounced(Step::PromptBegins) => Transition(State::starting()),
-            Kind::Event(Event::AgentStart) => Transition(State::between()),
-            Kind::Event(Event::AutoRetryStart) => Transition(State::retrying()),
-            Kind::CompactionStart(false) => Transition(State::compacting()),
-            // A second overflow in a row is only reported; all attempts were used up; or an extension adds a message.
-            Kind::CompactionEnd(false)
-            | Kind::RetryEnd(false)
-            | Kind::MessageStart(Role::Custom)
-            | Kind::MessageEnd(Role::Custom) => Handled,
-            _ => Super,
+            _ => self.by_schema(FlowState::Settling, context, event),
         }
     }
 
     #[state(superstate = "session")]
-    fn retrying(&self, event: &Kind) -> Outcome<State> {
-        match event {
-            Kind::Event(Event::AgentStart) => Transition(State::between()),
-            Kind::RetryEnd(false) => Transition(self.after_run()),
-            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
-            _ => Super,
-        }
+    fn retrying(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
+        self.by_schema(FlowState::Retrying, context, event)
     }
 
     #[state(superstate = "session")]
-    fn compacting(&self, event: &Kind) -> Outcome<State> {
+    fn compacting(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
-            Kind::Event(Event::AutoCompactionEnd) | Kind::CompactionEnd(false) => {
-                Transition(self.after_run())
-            }
             Kind::Unannounced(Step::PromptWaits) => Transition(State::compacting_before_prompt()),
-            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
-            _ => Super,
+            _ => self.by_schema(FlowState::Compacting, context, event),
         }
     }
 
     #[state(superstate = "session")]
-    fn compacting_manual(event: &Kind) -> Outcome<State> {
+    fn compacting_manual(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
-            Kind::CompactionEnd(true) | Kind::Unannounced(Step::CompactionEnds) => Transition(State::idle()),
+            Kind::Unannounced(Step::CompactionEnds) => Transition(State::idle()),
             Kind::Unannounced(Step::PromptWaits) => Transition(State::compacting_before_prompt()),
-            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
-            _ => Super,
+            _ => self.by_schema(FlowState::CompactingManual, context, event),
         }
     }
 
     #[state(superstate = "session")]
-    fn compacting_before_prompt(&self, event: &Kind) -> Outcome<State> {
+    fn compacting_before_prompt(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
-            Kind::Event(Event::AutoCompactionEnd) | Kind::CompactionEnd(false) => {
-                Transition(self.after_run())
-            }
-            Kind::CompactionEnd(true) | Kind::Unannounced(Step::CompactionEnds) => Transition(State::idle()),
-            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
-            _ => Super,
+            Kind::Unannounced(Step::CompactionEnds) => Transition(State::idle()),
+            _ => self.by_schema(FlowState::CompactingBeforePrompt, context, event),
         }
     }
 
@@ -289,15 +231,10 @@ impl Flow {
             | Kind::HostToolUpdate
             | Kind::HostToolResult
             | Kind::HostUriResult
-            | Kind::Chunk
-            | Kind::FrameError
             | Kind::EndOfInput
             | Kind::Exit
             | Kind::Stray
-            | Kind::Response(..)
-            | Kind::UiRequest(_)
-            | Kind::ExtensionError => Handled,
-            Kind::Event(event) if fires_anywhere(event.as_str()) => Handled,
+            | Kind::Response(..) => Handled,
             Kind::Event(Event::AgentStart) => context.resynchronize(State::between()),
             Kind::Event(Event::TurnStart) => context.resynchronize(State::turn()),
             Kind::MessageStart(Role::Assistant) => context.resynchronize(State::message()),
@@ -306,6 +243,14 @@ impl Flow {
                 Handled
             }
         }
+    }
+}
+
+/// The outcome of a legal frame; without a state that it leads to, the state stays.
+fn leads_to(to: Option<FlowState>, at: FlowState) -> Outcome<State> {
+    match to.filter(|to| *to != at) {
+        Some(to) => Transition(State::of(to)),
+        None => Handled,
     }
 }
 

@@ -222,10 +222,14 @@ impl Kind {
     /// The rows of the fires-in table for this kind, in dialects built on `base`: the states in which it is legal, and the
     /// states after it. Empty for kinds that are not in the table: inbound frames and responses.
     pub fn fires(self, base: Base) -> impl Iterator<Item = &'static Fires> {
+        self.fires_anywhere().filter(move |row| row.only.is_none_or(|only| base.is_in(only)))
+    }
+
+    /// The rows of the fires-in table for this kind, in all dialects.
+    pub fn fires_anywhere(self) -> impl Iterator<Item = &'static Fires> {
         let rows = self.name().map(fires).unwrap_or_default();
         rows.iter().filter(move |row| {
-            row.only.is_none_or(|only| base.is_in(only))
-                && row.when.is_none_or(|(name, is)| self.field(name).is_some_and(|value| is.contains(&value)))
+            row.when.is_none_or(|(name, is)| self.field(name).is_some_and(|value| is.contains(&value)))
         })
     }
 

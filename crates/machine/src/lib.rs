@@ -13,7 +13,8 @@
 //! - [`Requests`]: the outstanding requests of the host.
 //! - [`walk`], [`arrows`], [`edges`], [`chart`](chart()): the chart, generated from the machine.
 //!
-//! The state has four orthogonal regions: `flow` (a statig hierarchy, written by hand because people read it), dialogs, shell
+//! The state has four orthogonal regions: `flow` (a statig hierarchy; which frames are legal in a state and where they
+//! lead is the schema's `x-fires-in`, what no event shows is written by hand), dialogs, shell
 //! commands, and the end of input. Each frame takes this way:
 //!
 //! - It is reduced to its [`Kind`]. Kinds are finite, so that [`walk`] covers every state and kind, and the chart is generated

@@ -357,7 +357,7 @@ impl Machine {
         let met = self.state();
         let mut verdict = Verdict::default();
         self.flow.handle_with_context(&kind, &mut verdict);
-        self.check_placement(kind, met.flow, verdict.illegal, found);
+        self.check_placement(kind, met.flow, &verdict, found);
         // Where the end of the input aborts runs, no closing events come.
         let untold = self.closing && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
         if verdict.cut && !untold {
@@ -429,9 +429,10 @@ impl Machine {
     }
 
     /// Judges the placement of a frame. Repeated illegal events with the same rule and state are reported once.
-    fn check_placement(&mut self, kind: Kind, at: FlowState, illegal: bool, found: &mut Findings) {
+    fn check_placement(&mut self, kind: Kind, at: FlowState, verdict: &Verdict, found: &mut Findings) {
+        let illegal = verdict.illegal;
         let rule = placement_rule(kind, at, self.dialect.record().ready);
-        if !illegal && kind.fires(self.dialect.base()).next().is_some() {
+        if !illegal && verdict.is_listed {
             found.pass(rule);
             also_exercised(kind, at).into_iter().for_each(|rule| found.pass(rule));
         }

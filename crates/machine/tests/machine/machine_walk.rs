@@ -88,7 +88,7 @@ fn events_match_the_fires_table() {
         assert_eq!(
             !cell.illegal,
             !leads.is_empty(),
-            "{base:?}: {}: legal by src/machine/flow.rs (left), and by its x-fires-in in schema/events.json (right)",
+            "{base:?}: {}: legal in crates/machine/src/flow.rs (left), and by its x-fires-in in the schema (right)",
             show(&cell)
         );
         assert!(!cell.cut, "{}", show(&cell));
