@@ -17,22 +17,21 @@ use crate::{
     },
     step::is_of_messages,
 };
-use pi_rpc_machine::{Kind, Machine, Rule, Step, Violation};
+use pi_rpc_machine::{Carried, Machine, Rule, Step, Violation};
 use pi_rpc_protocol::{
-    AgentMessage, AgentSessionEvent, AssistantMessage, Emission, FlowState, Inbound, LineError, Outbound,
-    Side, ToolResultMessage, read,
+    AgentMessage, AgentSessionEvent, AssistantMessage, Dialect, Emission, FlowState, Inbound, LineError,
+    Outbound, Side, ToolResultMessage, read,
 };
 use std::{collections::VecDeque, time::Duration};
 
 /// The machine of the conversation, and what the state that it is in carries.
 pub struct Activity {
-    machine: Machine,
-    carried: Carried,
+    machine: Machine<Data>,
 }
 
 /// The data of a state; what only one state has lies in its variant.
 #[derive(Debug, Default)]
-enum Carried {
+pub enum Data {
     /// No data: nothing is under way, a prompt starts, the runs of a chain settle, or a compaction is refused at once.
     #[default]
     Nothing,
@@ -49,8 +48,10 @@ enum Carried {
 }
 
 /// What the state after a cause carries.
+#[derive(Default)]
 pub enum Next {
     /// The data of the state before, if the state after carries it, too; else nothing.
+    #[default]
     Kept,
     /// Nothing.
     Nothing,
@@ -84,7 +85,9 @@ enum Cause {
     Within,
 }
 
-impl Carried {
+impl Carried for Data {
+    type Next = Next;
+
     /// Whether `state` carries such data. A run is between two phases while the end of its compaction is emitted, and has
     /// ended already while its `agent_end` waits for the disk. The chart passes through `starting` at the response to a
     /// prompt that starts no run.
@@ -137,7 +140,9 @@ impl Carried {
             (Next::Switch, _) => Self::Switch,
         }
     }
+}
 
+impl Data {
     /// The compaction under way, between runs or between two turns of one.
     const fn compaction_mut(&mut self) -> Option<&mut Compaction> {
         match self {
@@ -149,12 +154,12 @@ impl Carried {
 
 impl Activity {
     /// Nothing is under way yet.
-    pub const fn new(machine: Machine) -> Self {
-        Self { machine, carried: Carried::Nothing }
+    pub fn new(dialect: Dialect, checked: bool) -> Self {
+        Self { machine: Machine::carrying(dialect, checked) }
     }
 
     /// The machine that checks every emitted frame.
-    pub const fn machine(&self) -> &Machine {
+    pub const fn machine(&self) -> &Machine<Data> {
         &self.machine
     }
 
@@ -163,33 +168,20 @@ impl Activity {
         self.machine.flow()
     }
 
-    /// Moves the chart by a cause, and replaces what its state carries. Returns the violations.
+    /// Moves the chart by a cause, and replaces what its state carries. Returns the server's violations.
     fn transition(&mut self, cause: &Cause, next: Next) -> Vec<Violation> {
-        let (mut violations, kind) = match cause {
-            Cause::Frame(emission) => (self.judge(emission), Kind::of_emitted(emission)),
-            Cause::Withheld(emission) => (self.machine.withheld(emission), Kind::of_emitted(emission)),
-            Cause::Step(step) => (self.machine.unannounced(*step), Kind::Unannounced(*step)),
-            Cause::Within => (Vec::new(), Kind::Stray),
-        };
-        let state = self.state();
-        self.carried = std::mem::take(&mut self.carried).followed_by(next, state);
-        if !self.carried.fits(state) && violations.is_empty() {
-            violations.push(self.machine.defect(kind, self.machine.state(), format!("what {state} carries")));
-        }
-        violations
-    }
-
-    /// Has the machine check a frame, and moves the chart by it. Returns the server's violations.
-    fn judge(&mut self, emission: &Emission) -> Vec<Violation> {
-        let violations = match emission {
+        let violations = match cause {
             // Checks of content need the frame as its bytes decode.
-            Emission::Line { line, .. } if self.machine.is_checked() => {
+            Cause::Frame(emission @ Emission::Line { line, .. }) if self.machine.is_checked() => {
                 match read(line.trim_ascii_end(), self.machine.dialect()) {
-                    Ok(frame) => self.machine.outbound(&Emission::Frame(frame)),
-                    Err(_) => self.machine.outbound(emission),
+                    Ok(frame) => self.machine.outbound_with(&Emission::Frame(frame), next),
+                    Err(_) => self.machine.outbound_with(emission, next),
                 }
             }
-            _ => self.machine.outbound(emission),
+            Cause::Frame(emission) => self.machine.outbound_with(emission, next),
+            Cause::Withheld(emission) => self.machine.withheld(emission, next),
+            Cause::Step(step) => self.machine.unannounced(*step, next),
+            Cause::Within => self.machine.carry(next),
         };
         // Violations of the host's rules show in our responses, too; they are no defect of the server.
         violations.into_iter().filter(|it| it.rule.about().side == Side::Server).collect()
@@ -222,31 +214,31 @@ impl Activity {
 
     /// The open run.
     pub const fn run(&self) -> Option<&Run> {
-        match &self.carried {
-            Carried::Run(run, _) => Some(run),
+        match self.machine.carried() {
+            Data::Run(run, _) => Some(run),
             _ => None,
         }
     }
 
     /// The open run.
     pub const fn run_mut(&mut self) -> Option<&mut Run> {
-        match &mut self.carried {
-            Carried::Run(run, _) => Some(run),
+        match self.machine.carried_mut() {
+            Data::Run(run, _) => Some(run),
             _ => None,
         }
     }
 
     /// How far the open run is.
     pub const fn phase(&self) -> Option<&Phase> {
-        match &self.carried {
-            Carried::Run(_, phase) => Some(phase),
+        match self.machine.carried() {
+            Data::Run(_, phase) => Some(phase),
             _ => None,
         }
     }
 
     const fn phase_mut(&mut self) -> Option<&mut Phase> {
-        match &mut self.carried {
-            Carried::Run(_, phase) => Some(phase),
+        match self.machine.carried_mut() {
+            Data::Run(_, phase) => Some(phase),
             _ => None,
         }
     }
@@ -316,38 +308,36 @@ impl Activity {
 
     /// The compaction under way, between runs or between two turns of one.
     pub const fn compaction(&self) -> Option<&Compaction> {
-        match &self.carried {
-            Carried::Compaction(compaction) | Carried::Run(_, Phase::Compacting(compaction)) => {
-                Some(compaction)
-            }
+        match self.machine.carried() {
+            Data::Compaction(compaction) | Data::Run(_, Phase::Compacting(compaction)) => Some(compaction),
             _ => None,
         }
     }
 
     /// The compaction under way, between runs or between two turns of one.
     pub const fn compaction_mut(&mut self) -> Option<&mut Compaction> {
-        self.carried.compaction_mut()
+        self.machine.carried_mut().compaction_mut()
     }
 
     /// Takes the compaction under way, whose end is emitted next.
     pub fn take_compaction(&mut self) -> Option<Compaction> {
-        let (left, compaction) = match std::mem::take(&mut self.carried) {
-            Carried::Compaction(compaction) => (Carried::Nothing, Some(*compaction)),
-            Carried::Run(run, Phase::Compacting(compaction)) => {
-                (Carried::Run(run, Phase::Between), Some(*compaction))
+        let (left, compaction) = match std::mem::take(self.machine.carried_mut()) {
+            Data::Compaction(compaction) => (Data::Nothing, Some(*compaction)),
+            Data::Run(run, Phase::Compacting(compaction)) => {
+                (Data::Run(run, Phase::Between), Some(*compaction))
             }
             other => (other, None),
         };
-        self.carried = left;
+        *self.machine.carried_mut() = left;
         compaction
     }
 
     /// Takes the run that has ended: what follows it is decided now.
     pub fn take_ended(&mut self) -> Option<Box<EndedRun>> {
-        match std::mem::take(&mut self.carried) {
-            Carried::Ended(ended) => Some(ended),
+        match std::mem::take(self.machine.carried_mut()) {
+            Data::Ended(ended) => Some(ended),
             other => {
-                self.carried = other;
+                *self.machine.carried_mut() = other;
                 None
             }
         }
@@ -365,22 +355,22 @@ impl Activity {
 
     /// Whether a compaction between runs is under way.
     pub const fn is_compacting_between_runs(&self) -> bool {
-        matches!(self.carried, Carried::Compaction(_))
+        matches!(self.machine.carried(), Data::Compaction(_))
     }
 
     /// Whether a run has ended, and it is not decided yet what follows.
     pub const fn has_ended_run(&self) -> bool {
-        matches!(self.carried, Carried::Ended(_))
+        matches!(self.machine.carried(), Data::Ended(_))
     }
 
     /// Whether the session is being changed.
     pub const fn is_switching(&self) -> bool {
-        matches!(self.carried, Carried::Switch)
+        matches!(self.machine.carried(), Data::Switch)
     }
 
     /// Whether a run, a retry or a compaction is under way.
     pub const fn is_under_way(&self) -> bool {
-        !matches!(self.carried, Carried::Nothing | Carried::Switch)
+        !matches!(self.machine.carried(), Data::Nothing | Data::Switch)
     }
 
     /// Whether a failed run waits for its retry.
@@ -390,8 +380,8 @@ impl Activity {
 
     /// When a failed run is retried, on the monotonic clock.
     pub const fn retry_due(&self) -> Option<Duration> {
-        match self.carried {
-            Carried::Retry(due) => Some(due),
+        match self.machine.carried() {
+            Data::Retry(due) => Some(*due),
             _ => None,
         }
     }
@@ -462,7 +452,8 @@ mod tests {
 
     use super::*;
     use crate::{ExtensionSetup, ModelChoice, Modes, Now, SessionStorage, Setup, Toolbox, limits::Limits};
-    use pi_rpc_protocol::{AgentStartEvent, Dialect, TurnStartEvent};
+    use pi_rpc_machine::Kind;
+    use pi_rpc_protocol::{AgentStartEvent, TurnStartEvent};
     use serde_json::json;
 
     /// An engine at rest, checked as in the program that people run.

@@ -23,7 +23,7 @@ use crate::{
     toolbox::arguments::Toolbox,
     ttsr::rules::Rules,
 };
-use pi_rpc_machine::{Machine, Step};
+use pi_rpc_machine::{Carried, Machine, Step};
 use pi_rpc_protocol::{
     AgentMessage, Dialect, Inbound, Outbound, RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess,
     TodoAutoClearEvent,
@@ -86,7 +86,7 @@ impl Engine {
                 agent_commands: Vec::new(),
             },
             queues: Queues::new(),
-            activity: Activity::new(Machine::new(setup.dialect, setup.checked)),
+            activity: Activity::new(setup.dialect, setup.checked),
             series: Series::default(),
             backlog: Backlog::default(),
             requests: Requests::default(),
@@ -316,7 +316,7 @@ impl Engine {
     }
 
     /// The machine that checks every emitted frame.
-    pub const fn machine(&self) -> &Machine {
+    pub const fn machine(&self) -> &Machine<impl Carried> {
         self.activity.machine()
     }
 

@@ -84,6 +84,8 @@ pub struct Verdict {
     pub cut: bool,
     /// The schema says in which states of the dialect the frame is legal.
     pub is_listed: bool,
+    /// The state after the frame does not carry the data that it has.
+    pub unfit: bool,
 }
 
 impl Verdict {

@@ -7,7 +7,7 @@
 //! ([`Machine::time`]); without it nothing is late. It never refuses a frame or repairs it: a frame that breaks a rule yields a
 //! [`Violation`]; then the machine resynchronizes and goes on.
 //!
-//! - [`Machine`]: the machine of one conversation. [`State`]: the state of its four regions.
+//! - [`Machine`]: the machine of one conversation; its states may carry data ([`Carried`]). [`State`]: the state of its four regions.
 //! - [`Kind`]: a frame reduced to its type plus role, delta type, `success` or `stopReason`.
 //! - [`Violation`], [`Rule`], [`Difference`]: a frame that broke a rule, the rule, the member that differs.
 //! - [`Requests`]: the outstanding requests of the host.
@@ -40,6 +40,7 @@
 //! # Ok::<(), pi_rpc_protocol::ReadError>(())
 //! ```
 
+mod carrier;
 mod chart;
 mod checks;
 mod difference;
@@ -55,6 +56,7 @@ mod state;
 mod unreadable_frame;
 mod violation;
 
+pub use carrier::Carried;
 pub use chart::{Arrow, Cell, Edge, arrows, chart, edges, required_events, superstates, walk};
 pub use checks::{ConversationChecks, FrameContext, RunChecks, ServerExit};
 pub use difference::Difference;

@@ -4,12 +4,13 @@
 //! `fires-in`, `host-line`, `host-schema`.
 
 use crate::{
+    carrier::{Carried, Chart},
     checks::{
         conversation_checks::ConversationChecks, frame_context::FrameContext, run::has_broken_down,
         run_checks::RunChecks, server_exit::ServerExit,
     },
     findings::{BrokenRule, Findings, RuleSet},
-    flow::{Flow, Verdict},
+    flow::Verdict,
     kind::{Kind, Step},
     placement::{also_exercised, placement_rule},
     requests::{Requests, ResponseHead, ResponseMatch, StrayResponse},
@@ -22,17 +23,16 @@ use pi_rpc_protocol::{
     Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, RuleId as Rule, SessionMember,
     Tier,
 };
-use statig::prelude::*;
 use std::collections::BTreeSet;
 
 /// The most outstanding dialogs that are tracked, in case a host answers none.
 const MAX_DIALOGS: usize = 4096;
 
-/// The state machine of one conversation. A clone is independent of the original.
+/// The state machine of one conversation, whose states carry `D`. A clone is independent of the original.
 #[derive(Clone)]
-pub struct Machine {
+pub struct Machine<D = ()> {
     dialect: Dialect,
-    flow: statig::blocking::StateMachine<Flow>,
+    chart: Chart<D>,
     dialogs: BTreeSet<String>,
     requests: Requests,
     closing: bool,
@@ -56,9 +56,16 @@ impl Machine {
     /// Creates a machine at the start of a conversation. With `checked` it also checks counts and equalities, for which it
     /// stores the messages of the current run.
     pub fn new(dialect: Dialect, checked: bool) -> Self {
+        Self::carrying(dialect, checked)
+    }
+}
+
+impl<D: Carried> Machine<D> {
+    /// Creates a machine whose states carry data.
+    pub fn carrying(dialect: Dialect, checked: bool) -> Self {
         Self {
             dialect,
-            flow: Flow::new(dialect.base()).state_machine(),
+            chart: Chart::new(dialect.base()),
             dialogs: BTreeSet::new(),
             requests: Requests::default(),
             closing: false,
@@ -111,7 +118,28 @@ impl Machine {
 
     /// The state of the region `flow`.
     pub fn flow(&self) -> FlowState {
-        self.flow.state().name()
+        self.chart.state()
+    }
+
+    /// What the state of the flow carries.
+    pub const fn carried(&self) -> &D {
+        self.chart.carried()
+    }
+
+    /// What the state of the flow carries.
+    pub const fn carried_mut(&mut self) -> &mut D {
+        self.chart.carried_mut()
+    }
+
+    /// Replaces what the state of the flow carries. Returns a violation if the state does not carry such data.
+    pub fn carry(&mut self, next: D::Next) -> Vec<Violation> {
+        let fits = self.chart.carry(next);
+        (!fits).then(|| self.unfit(Kind::Stray)).into_iter().collect()
+    }
+
+    /// The violation of a state without its data.
+    fn unfit(&self, kind: Kind) -> Violation {
+        self.defect(kind, self.state(), format!("what {} carries", self.flow()))
     }
 
     /// Finds the first of these values that contradicts the frames so far. Ignored are members that an outstanding command may
@@ -167,30 +195,32 @@ impl Machine {
         self.report(found, Kind::of_inbound(frame), met)
     }
 
-    /// Takes a step that no frame announces. Returns a violation if the chart does not allow it.
-    pub fn unannounced(&mut self, step: Step) -> Vec<Violation> {
-        self.move_unseen(Kind::Unannounced(step))
+    /// Takes a step that no frame announces; the state after it takes `next`. Returns a violation if the chart does not allow
+    /// it.
+    pub fn unannounced(&mut self, step: Step, next: D::Next) -> Vec<Violation> {
+        self.move_unseen(Kind::Unannounced(step), next)
     }
 
-    /// Moves the flow by an event that is withheld from the host. Returns a violation if the chart does not allow it.
-    pub fn withheld(&mut self, event: &Emission) -> Vec<Violation> {
-        self.move_unseen(Kind::of_emitted(event))
+    /// Moves the flow by an event that is withheld from the host; the state after it takes `next`. Returns a violation if the
+    /// chart does not allow it.
+    pub fn withheld(&mut self, event: &Emission, next: D::Next) -> Vec<Violation> {
+        self.move_unseen(Kind::of_emitted(event), next)
     }
 
     /// Moves the flow by what the host does not see.
-    fn move_unseen(&mut self, kind: Kind) -> Vec<Violation> {
+    fn move_unseen(&mut self, kind: Kind, next: D::Next) -> Vec<Violation> {
         let met = self.state();
-        let mut verdict = Verdict::default();
-        self.flow.handle_with_context(&kind, &mut verdict);
+        let verdict = self.chart.advance(kind, next);
         if self.flow() != met.flow {
             self.requests.add_state(self.flow());
         }
         let illegal = || self.defect(kind, met, format!("no {kind} in {}", met.flow));
-        verdict.illegal.then(illegal).into_iter().collect()
+        let unfit = || verdict.unfit.then(|| self.unfit(kind));
+        verdict.illegal.then(illegal).or_else(unfit).into_iter().collect()
     }
 
     /// The violation of a server whose own state is wrong, which no frame need show: serious in every dialect.
-    pub const fn defect(&self, kind: Kind, state: State, expected: String) -> Violation {
+    const fn defect(&self, kind: Kind, state: State, expected: String) -> Violation {
         Violation {
             rule: Rule::FiresIn,
             tier: Tier::Must,
@@ -262,11 +292,20 @@ impl Machine {
 
     /// Takes in an emitted frame, and returns its violations.
     pub fn outbound(&mut self, emission: &Emission) -> Vec<Violation> {
-        self.observe(emission, false)
+        self.outbound_with(emission, D::Next::default())
+    }
+
+    /// Takes in an emitted frame; the state after it takes `next`. Returns the violations.
+    pub fn outbound_with(&mut self, emission: &Emission, next: D::Next) -> Vec<Violation> {
+        self.judge(emission, false, next)
     }
 
     /// Takes in an outbound frame of a recording. With `cut`, strings in it were shortened, so payloads are not compared.
     pub fn observe(&mut self, emission: &Emission, cut: bool) -> Vec<Violation> {
+        self.judge(emission, cut, D::Next::default())
+    }
+
+    fn judge(&mut self, emission: &Emission, cut: bool, next: D::Next) -> Vec<Violation> {
         let kind = Kind::of_emitted(emission);
         let answer = match emission {
             Emission::Frame(Outbound::Response(response))
@@ -274,7 +313,7 @@ impl Machine {
             _ => None,
         };
         let mut found = Findings::for_frame(self.frames + 1);
-        let (met, verdict, answered) = self.step(kind, answer.as_ref(), &mut found);
+        let (met, verdict, answered) = self.step(kind, next, answer.as_ref(), &mut found);
         let mut is_doubtful = false;
         if let Emission::Frame(frame) | Emission::Line { frame, .. } = emission {
             self.track_frame(frame, &mut found);
@@ -320,7 +359,11 @@ impl Machine {
         if let Some(conversation_checks) = self.conversation_checks.as_mut().filter(|_| is_doubtful) {
             conversation_checks.doubt();
         }
-        self.report(found, kind, met)
+        let mut violations = self.report(found, kind, met);
+        if verdict.unfit && !verdict.illegal {
+            violations.push(self.unfit(kind));
+        }
+        violations
     }
 
     /// Takes in an outbound line that is not a valid frame: the flow moves as far as its kind is known, and its content counts
@@ -329,7 +372,7 @@ impl Machine {
         let mut found = Findings::for_frame(self.frames + 1);
         found.fail(line.rule, line.expected);
         let kind = line.kind.unwrap_or(Kind::Stray);
-        let (met, verdict, answered) = self.step(kind, line.answer.as_ref(), &mut found);
+        let (met, verdict, answered) = self.step(kind, D::Next::default(), line.answer.as_ref(), &mut found);
         let context = self.context(met, self.state(), true);
         if let Some(conversation_checks) = &mut self.conversation_checks {
             conversation_checks.on_unread_event(kind, &context);
@@ -350,13 +393,13 @@ impl Machine {
     fn step(
         &mut self,
         kind: Kind,
+        next: D::Next,
         answer: Option<&ResponseHead>,
         found: &mut Findings,
     ) -> (State, Verdict, Option<ResponseMatch>) {
         self.frames += 1;
         let met = self.state();
-        let mut verdict = Verdict::default();
-        self.flow.handle_with_context(&kind, &mut verdict);
+        let verdict = self.chart.advance(kind, next);
         self.check_placement(kind, met.flow, &verdict, found);
         // Where the end of the input aborts runs, no closing events come.
         let untold = self.closing && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
