@@ -19,6 +19,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("explanation/planted-mutants.md", include_str!("../docs/explanation/planted-mutants.md")),
     ("explanation/reliability.md", include_str!("../docs/explanation/reliability.md")),
     ("explanation/security.md", include_str!("../docs/explanation/security.md")),
+    ("explanation/state-machine.md", include_str!("../docs/explanation/state-machine.md")),
     ("glossary.md", include_str!("../docs/glossary.md")),
     ("how-to/drive-an-acp-agent.md", include_str!("../docs/how-to/drive-an-acp-agent.md")),
     ("how-to/extend-in-python.md", include_str!("../docs/how-to/extend-in-python.md")),
