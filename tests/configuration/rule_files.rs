@@ -110,7 +110,7 @@ fn unreadable_rule_is_left_out() {
         "folder.md: not a regular file",
         "lost.md: No such file or directory (os error 2)",
         "mode.md: invalid value: string \"sometimes\", expected one of `never`, `prose-only`, `tool-only`, `always` at \
-         line 2, column 1",
+         line 2, column 16",
         "shape.md: a text or a list of texts is wanted at line 2, column 12",
         "yaml.md: unclosed bracket '[' at line 2, column 1",
     ];
