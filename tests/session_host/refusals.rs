@@ -52,7 +52,7 @@ fn bad_frames_get_codes_on_shared_connections() {
             "a member of the wrong type",
             json!({ "type": "open_session", "id": 1, "cwd": 1 }).to_string(),
             "open_session",
-            "invalid type: integer `1`, expected a string".to_owned(),
+            "`cwd`: invalid type: integer `1`, expected a string".to_owned(),
         ),
         (
             "a relative directory",
