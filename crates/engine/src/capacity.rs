@@ -23,9 +23,7 @@ impl Engine {
             Kind::Steer | Kind::FollowUp => true,
             Kind::Prompt => gate == Gate::Queue || !self.backlog.intake.is_free(),
             Kind::AbortAndPrompt | Kind::Compact => !self.backlog.after_run.is_empty(),
-            Kind::NewSession | Kind::SwitchSession | Kind::Fork | Kind::Branch | Kind::Clone => {
-                !self.backlog.after_run.is_empty()
-            }
+            kind if kind.replaces_session() => !self.backlog.after_run.is_empty(),
             Kind::Bash => self.is_under_way(),
             _ => false,
         };
