@@ -42,15 +42,49 @@ fn arguments_are_split_outside_quotes() {
     let cases = [
         ("a  b\tc", "[a][b][c]"),
         (r#"'a b' "c d""#, "[a b][c d][]"),
-        (r#"a'b c'd e"#, "[ab cd][e][]"),
+        (r#"a'b c'd e"#, "[a'b][c'd][e]"),
         (r#""it's" '"'"#, "[it's][\"][]"),
-        (r#"'open to the end"#, "[open to the end][][]"),
+        (r#""a b"c' "d"#, "[a bc'][\"d][]"),
         (r#"a\ b"#, "[a\\][b][]"),
-        ("'' a", "[a][][]"),
-        ("a\nb", "[a\nb][][]"),
+        ("a\nb\u{a0}c", "[a][b][c]"),
     ];
     for (arguments, wanted) in cases {
         assert_eq!(expanded("[$1][$2][$3]", arguments), wanted, "{arguments}");
+    }
+}
+
+#[test]
+fn users_words_survive_template_arguments() {
+    let cases = [
+        ("it doesn't work", "[it][doesn't][work]"),
+        (r#"the "a b" case's"#, "[the][a b][case's]"),
+        (r#""" b"#, "[][b][]"),
+        ("'' a ''", "[][a][]"),
+        (r#""c\"d" e"#, r#"[c"d][e][]"#),
+        (r#"'it\'s' "a\b\\"""#, r#"[it's][a\b\"][]"#),
+        (r#""a\'b""#, r#"[a\'b][][]"#),
+        ("'open to the", "['open][to][the]"),
+        ("a 'unclosed \"b c\"", "[a]['unclosed][b c]"),
+        (r#"""#, r#"["][][]"#),
+    ];
+    for (arguments, wanted) in cases {
+        assert_eq!(expanded("[$1][$2][$3]", arguments), wanted, "{arguments}");
+    }
+}
+
+#[test]
+fn placeholder_default_replaces_missing_argument() {
+    let cases = [
+        ("${1:-x}|${2:-y z}|${3:-}", "a", "a|y z|"),
+        ("${1:-x}|${2:-y}", "'' b", "x|b"),
+        ("${0:-x}|${99999999999999999999:-y}", "a", "x|y"),
+        ("${@:-all}|${ARGUMENTS:-all}", "", "all|all"),
+        ("${@:-all}|${ARGUMENTS:-all}", "a b", "a b|a b"),
+        ("${1:-$2}|${1:-${2:-y}}", "'' b", "$2|${2:-y}"),
+        ("${x:-y}|${1-y}|${1:-y|${2", "", "${x:-y}|${1-y}|${1:-y|${2"),
+    ];
+    for (body, arguments, wanted) in cases {
+        assert_eq!(expanded(body, arguments), wanted, "{body} with {arguments}");
     }
 }
 
@@ -63,7 +97,7 @@ fn inserted_arguments_are_not_expanded() {
 proptest! {
     #[test]
     fn only_placeholders_are_replaced(
-        arguments in prop::collection::vec("[^ \t\r'\"]{1,6}|\\$[0-9@]|\\$ARGUMENTS|\\$\\{@:[0-9]\\}", 0..6),
+        arguments in prop::collection::vec("[^\\s'\"]{1,6}|\\$[0-9@]|\\$ARGUMENTS|\\$\\{@:[0-9]\\}", 0..6),
         parts in prop::collection::vec(("[^$\r]{0,5}", 0..20usize, 0..4usize), 0..6),
     ) {
         let (mut body, mut wanted) = (String::from("x"), String::from("x"));
@@ -106,7 +140,8 @@ fn template_is_called_by_whole_name() {
     assert_eq!(of("/review"), Some("Review ".to_owned()));
     assert_eq!(of("/review this and that"), Some("Review this".to_owned()));
     assert_eq!(of("/review  a"), Some("Review a".to_owned()));
-    for other in ["review a", " /review a", "/rev a", "/review\na", "/REVIEW", "/", "", "/ review"] {
+    assert_eq!(of("/review\na"), Some("Review a".to_owned()));
+    for other in ["review a", " /review a", "/rev a", "/REVIEW", "/", "", "/ review"] {
         assert_eq!(of(other), None, "{other:?}");
     }
 }

@@ -23,9 +23,9 @@ impl Commands {
         }
     }
 
-    /// Expands `text` if it is `/name` of a template, alone or with arguments behind a blank.
+    /// Expands `text` if it is `/name` of a template, alone or with arguments behind white space.
     pub fn template(&self, text: &str) -> Option<String> {
-        let (name, arguments) = call(text.strip_prefix('/')?);
+        let (name, arguments) = call(text.strip_prefix('/')?, char::is_whitespace);
         let template = self.templates.iter().find(|template| template.name == name)?;
         Some(template.expand(arguments))
     }
@@ -33,7 +33,7 @@ impl Commands {
     /// Finds the skill that `text` calls by `/skill:name`, and its arguments. [`Skill::expand`] expands them with the
     /// skill's file as it is then.
     pub fn skill<'a>(&self, text: &'a str) -> Option<(&Skill, &'a str)> {
-        let (name, arguments) = call(text.strip_prefix("/skill:")?);
+        let (name, arguments) = call(text.strip_prefix("/skill:")?, |letter| letter == ' ');
         let skill = self.skills.iter().find(|skill| skill.name == name)?;
         Some((skill, arguments))
     }
@@ -65,7 +65,7 @@ impl Commands {
     }
 }
 
-/// Splits a call into name and arguments.
-fn call(text: &str) -> (&str, &str) {
-    text.split_once(' ').unwrap_or((text, ""))
+/// Splits a call into name and arguments at the first letter that is a separator.
+fn call(text: &str, is_separator: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_once(is_separator).unwrap_or((text, ""))
 }
