@@ -314,14 +314,11 @@ const NO_MODELS_HINT: &str = "\n\nOr try --model scripted/demo, which needs no k
 
 /// The parts of the system prompt, from options and files.
 fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> PromptSource {
+    let agent = &config.directories.agent;
+    let project = config.approval.admits_texts().then_some(config.directories.project.as_path());
     let files = match options.no_context_files {
-        false => PromptFiles::find(
-            &config.directories.agent,
-            directory,
-            config.approval.admits_texts().then_some(config.directories.project.as_path()),
-            &config.confinement,
-        ),
-        true => PromptFiles::default(),
+        false => PromptFiles::find(agent, directory, project, &config.confinement),
+        true => PromptFiles::without_context(agent, project, &config.confinement),
     };
     for warning in &files.warnings {
         tracing::warn!("{warning}");

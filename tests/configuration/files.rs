@@ -50,6 +50,23 @@ fn sessions_folder_sources_have_an_order() {
 }
 
 #[test]
+fn configuration_may_begin_with_byte_order_mark() {
+    let settings = json!({ "defaultProvider": "workshop", "defaultModel": "oak" });
+    let models = json!({ "providers": { "workshop": {
+        "baseUrl": "http://127.0.0.1:1", "api": "openai-completions", "apiKey": "k", "models": [{ "id": "oak" }],
+    } } });
+    let auth = json!({ "workshop": { "type": "api_key", "key": "of-auth-json" } });
+    let marked = |value: Value| format!("\u{feff}{value}");
+    let files = [marked(settings), marked(models), marked(auth)];
+    let home =
+        Home::new([("settings.json", &files[0]), ("models.json", &files[1]), ("auth.json", &files[2])]);
+    let config = home.load(&[]);
+    assert_eq!(config.warnings, Vec::<String>::new());
+    assert_eq!(config.settings.default_model.as_deref(), Some("oak"));
+    assert!(config.models().iter().any(|endpoint| full_id(&endpoint.model) == "workshop/oak"));
+}
+
+#[test]
 fn project_settings_override_user_settings() {
     let user = json!({
         "defaultProvider": "workshop", "defaultModel": "oak", "queueMode": "all",

@@ -64,7 +64,12 @@ fn visible_skills_are_in_the_prompt() {
                  <description>Take off &amp; &quot;land&quot;</description>\n    \
                  <location>/skills/fly/SKILL.md</location>\n  </skill>\n</available_skills>";
     assert_eq!(told(&["read"], &skills), format!("You are a bird.\n\n{words}\n\n{block}{end}"));
-    assert_eq!(told(&["bash"], &skills), format!("You are a bird.{end}"));
+    assert_eq!(
+        told(&["bash"], &skills),
+        format!("You are a bird.\n\n{}\n\n{block}{end}", words.replace("the read tool", "bash"))
+    );
+    assert_eq!(told(&["bash", "read"], &skills), told(&["read"], &skills));
+    assert_eq!(told(&["edit"], &skills), format!("You are a bird.{end}"));
     assert_eq!(told(&["read"], &skills[1..]), format!("You are a bird.{end}"));
 }
 

@@ -190,6 +190,41 @@ fn context_files_come_root_first() {
 }
 
 #[test]
+fn first_name_of_context_file_counts() {
+    let place = tempfile::tempdir().unwrap();
+    let folders: [(&str, &[&str]); 4] = [
+        ("AGENTS.override.md", &["AGENTS.md", "CLAUDE.md"]),
+        ("AGENTS.md", &["CLAUDE.md", "CLAUDE.MD"]),
+        ("AGENTS.MD", &["CLAUDE.md"]),
+        ("CLAUDE.MD", &[]),
+    ];
+    for (name, others) in folders {
+        let cwd = place.path().join(format!("in {name}"));
+        others.iter().for_each(|other| drop(put(&cwd.join(other), "not this")));
+        let wanted = put(&cwd.join(name), "\u{feff}this");
+        let found = PromptFiles::find(&cwd.join("none"), &cwd, None, &Confinement::default());
+        let last = found.context.last().unwrap();
+        assert_eq!(last.content, "this");
+        // Some file systems take both cases for the same name.
+        assert!(last.path.as_os_str().eq_ignore_ascii_case(&wanted), "{}", last.path.display());
+    }
+}
+
+#[test]
+fn system_files_need_no_context_files() {
+    let place = tempfile::tempdir().unwrap();
+    for name in ["SYSTEM.md", "APPEND_SYSTEM.md", "AGENTS.md"] {
+        put(&place.path().join(name), &format!("\u{feff}{name}"));
+    }
+    let found = PromptFiles::without_context(place.path(), None, &Confinement::default());
+    assert_eq!(found.context, []);
+    assert_eq!(
+        (found.system.as_deref(), found.append.as_deref()),
+        (Some("SYSTEM.md"), Some("APPEND_SYSTEM.md"))
+    );
+}
+
+#[test]
 fn prompt_option_is_file_or_text() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("prompt.md");

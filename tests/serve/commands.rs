@@ -129,10 +129,26 @@ fn system_prompt_lists_skills_for_the_model() {
     };
     let both = skill("user-skill", "of the user", ".pi/agent/skills")
         + &skill("project-skill", "of the project", "work/.pi/skills");
+    assert_eq!(told(&["--tools", "bash"]), Some(both.clone()));
     assert_eq!(told(&[]), Some(both));
-    assert_eq!(told(&["--tools", "bash"]), None);
+    assert_eq!(told(&["--tools", "edit"]), None);
     assert_eq!(told(&["--no-skills"]), None);
     assert_eq!(vendor.refusals(), Vec::<String>::new());
+}
+
+#[test]
+fn no_context_files_keeps_system_prompt() {
+    let home = Home::new();
+    home.put(".pi/agent/SYSTEM.md", "You sew.")
+        .put("work/.pi/APPEND_SYSTEM.md", "Use silk.")
+        .put("work/AGENTS.md", "Not this.");
+    let vendor = FakeVendor::plays(&json!({ "turns": [{ "say": [{ "text": "Hello." }] }] }));
+    let mut server = serve(home, Dialect::Pi, Some(&vendor), &["-nc"]);
+    server.run("hello");
+    let request = vendor.journal.received().swap_remove(0);
+    let system = request.body["system"][0]["text"].as_str().unwrap();
+    assert!(system.starts_with("You sew.\n\nUse silk.\n"), "{system}");
+    assert!(!system.contains("Not this."), "{system}");
 }
 
 #[test]

@@ -85,6 +85,9 @@ pub fn read_open(file: File, kind: Kind) -> io::Result<Vec<u8>> {
     }
 }
 
+/// The mark that a file in UTF-8 may begin with.
+pub const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// The text of a regular file.
 ///
 /// # Errors
@@ -94,14 +97,18 @@ pub fn read_to_string(path: &Path, kind: Kind) -> io::Result<String> {
     text(read(path, kind)?)
 }
 
-/// The text in these bytes of a file.
+/// The text in these bytes of a file, without a byte order mark, which editors on Windows begin files with.
 ///
 /// # Errors
 ///
 /// [`io::ErrorKind::InvalidData`] for what is not UTF-8.
 pub fn text(bytes: Vec<u8>) -> io::Result<String> {
     let invalid = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
-    String::from_utf8(bytes).map_err(invalid)
+    let mut text = String::from_utf8(bytes).map_err(invalid)?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len_utf8());
+    }
+    Ok(text)
 }
 
 /// Whether something that opens the file by itself would come to an end; a file that is not there is no trouble.
@@ -138,6 +145,13 @@ mod tests {
         }
         let missing = open(Path::new("/nonesuch")).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn byte_order_mark_is_no_text() {
+        assert_eq!(text("\u{feff}{\u{feff}}".into()).unwrap(), "{\u{feff}}");
+        assert_eq!(text("\u{feff}".into()).unwrap(), "");
+        assert!(text(b"\xff\xfe".to_vec()).is_err());
     }
 
     #[test]

@@ -56,11 +56,10 @@ impl LockedAuthFile {
     /// The file is unreadable, or holds no object. The text repeats nothing of it.
     pub fn entries(&self) -> io::Result<JsonObject> {
         let text = regular_files::read_to_string(&self.path, CONFIGURATION)?;
-        let text = text.trim_start_matches('\u{feff}');
         if text.trim().is_empty() {
             return Ok(JsonObject::new());
         }
-        serde_json::from_str(text)
+        serde_json::from_str(&text)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "expected a JSON object"))
     }
 

@@ -86,7 +86,7 @@ struct PackageJson {
 impl PackageJson {
     fn read(folder: &Path) -> Option<Self> {
         let text = regular_files::read_to_string(&folder.join("package.json"), MANIFEST).ok()?;
-        serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()
+        serde_json::from_str(&text).ok()
     }
 }
 

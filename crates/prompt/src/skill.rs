@@ -3,6 +3,7 @@
 use super::{
     front_matter::{self, FrontMatter},
     source::{self, source_info},
+    text::ToolLine,
 };
 use pi_rpc_protocol::{CommandLocation, SourceInfo};
 use std::{
@@ -78,8 +79,15 @@ impl Skill {
     }
 }
 
-/// The section of the system prompt about the skills that the model may choose; empty without any.
-pub(super) fn skills_section(skills: &[Skill]) -> String {
+/// The section of the system prompt about the skills that the model may choose; empty without any, or without a tool
+/// that reads their files. Source: pi 1.6.0 source.
+pub(super) fn skills_section(skills: &[Skill], tools: &[ToolLine<'_>]) -> String {
+    let has = |name: &str| tools.iter().any(|tool| tool.name == name);
+    let reader = match (has("read"), has("bash")) {
+        (true, _) => "the read tool",
+        (false, true) => "bash",
+        (false, false) => return String::new(),
+    };
     let mut list = String::new();
     for skill in skills.iter().filter(|skill| !skill.hidden) {
         let [name, description] = [&skill.name, &skill.description].map(|text| escaped(text));
@@ -96,7 +104,7 @@ pub(super) fn skills_section(skills: &[Skill]) -> String {
     }
     format!(
         "\n\nSkills are files with instructions for one kind of task each. When the description of one fits what you are \
-         asked to do, read its file with the read tool before you start. A relative path in it begins at the directory \
+         asked to do, read its file with {reader} before you start. A relative path in it begins at the directory \
          of that file; give tools the absolute path.\n\n<available_skills>\n{list}</available_skills>"
     )
 }

@@ -20,7 +20,7 @@ pub struct PromptParts<'a> {
     pub append: Option<&'a str>,
     /// Context files, the most general first.
     pub context_files: &'a [ContextFile],
-    /// Skills, for models that can read their files: those with the tool `read`.
+    /// Skills, for models that can read their files: those with the tool `read` or `bash`.
     pub skills: &'a [Skill],
     /// The date as `YYYY-MM-DD`, in UTC.
     pub date: &'a str,
@@ -67,9 +67,7 @@ pub fn system_prompt(parts: &PromptParts<'_>) -> String {
             prompt += &format!("## {}\n\n{content}\n\n", path.display());
         }
     }
-    if parts.tools.iter().any(|tool| tool.name == "read") {
-        prompt += &skill::skills_section(parts.skills);
-    }
+    prompt += &skill::skills_section(parts.skills, parts.tools);
     let cwd = parts.cwd.replace('\\', "/");
     prompt + &format!("\nCurrent date: {}\nCurrent working directory: {cwd}", parts.date)
 }
@@ -96,8 +94,8 @@ pub fn sections(parts: &PromptParts<'_>) -> Instructions {
             files.map(|file| format!("## {}\n\n{}", file.path.display(), file.content)).collect();
         sections.push(tagged("project_context", &format!("{PROJECT_HEADING}\n\n{}", files.join("\n\n"))));
     }
-    let skills = skill::skills_section(parts.skills);
-    if parts.tools.iter().any(|tool| tool.name == "read") && !skills.is_empty() {
+    let skills = skill::skills_section(parts.skills, parts.tools);
+    if !skills.is_empty() {
         sections.push(tagged("skills", skills.trim_start()));
     }
     sections.push(tagged("cwd", &format!("Current working directory: {}", parts.cwd.replace('\\', "/"))));

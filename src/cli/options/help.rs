@@ -48,7 +48,7 @@ Instructions:
   --system-prompt <TEXT>       Replace the built-in system prompt by a text or the content of a file
   --append-system-prompt <TEXT>
                                Append a text or the content of a file to the system prompt; repeatable
-  -nc, --no-context-files      Leave out AGENTS.md and CLAUDE.md
+  -nc, --no-context-files      Leave out AGENTS.md and CLAUDE.md; SYSTEM.md stays
   --skill <PATH>               Add a skill, or a directory of skills; repeatable
   -ns, --no-skills             Use no skills except those of --skill
   --prompt-template <PATH>     Add a prompt template, or a directory of templates; repeatable

@@ -1,16 +1,16 @@
-//! Files of users and projects for the system prompt: `AGENTS.md` or `CLAUDE.md`, `SYSTEM.md`, `APPEND_SYSTEM.md`;
+//! Files of users and projects for the system prompt: `AGENTS.md` and its other names, `SYSTEM.md`, `APPEND_SYSTEM.md`;
 //! and the texts of skills, templates and rules. Blocks on the disk.
 
 use pi_rpc_files::{
     confinement::Confinement,
-    regular_files::{INSTRUCTIONS, TEXT},
+    regular_files::{BYTE_ORDER_MARK, INSTRUCTIONS, TEXT},
 };
 pub use pi_rpc_prompt::ContextFile;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Names of a context file; the first that exists in a directory counts.
-const CONTEXT_NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// Names of a context file; the first that exists in a directory counts. Source: pi 1.6.0 source, observed.
+const CONTEXT_NAMES: [&str; 5] = ["AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"];
 
 /// The files for the system prompt, and warnings.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -35,12 +35,22 @@ impl PromptFiles {
         project: Option<&Path>,
         confinement: &Confinement,
     ) -> Self {
-        let mut found = Self::default();
+        let mut found = Self::without_context(agent_directory, project, confinement);
         let mut ancestors: Vec<&Path> = cwd.ancestors().collect();
         ancestors.reverse();
         for directory in [agent_directory].into_iter().chain(ancestors) {
             found.add_context(directory, confinement);
         }
+        found
+    }
+
+    /// Searches `SYSTEM.md` and `APPEND_SYSTEM.md` alone, as [`Self::find`] does.
+    pub fn without_context(
+        agent_directory: &Path,
+        project: Option<&Path>,
+        confinement: &Confinement,
+    ) -> Self {
+        let mut found = Self::default();
         let places: Vec<&Path> = project.into_iter().chain([agent_directory]).collect();
         let mut first_of = |name| {
             places.iter().find_map(|folder| {
@@ -68,7 +78,7 @@ impl PromptFiles {
     /// The text of a file that was read; `None`: it does not exist or is unreadable.
     fn text(&mut self, path: &Path, read: io::Result<Vec<u8>>) -> Option<String> {
         match read {
-            Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+            Ok(bytes) => Some(lossy_text(&bytes)),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
             Err(error) => {
                 self.warnings.push(format!("{} cannot be read: {error}", path.display()));
@@ -86,7 +96,7 @@ impl PromptFiles {
 /// A sentence for the user if the file exists but is unreadable.
 pub fn text_or_file(text: &str, confinement: &Confinement) -> Result<String, String> {
     match confinement.read_named(Path::new(text), INSTRUCTIONS) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Ok(bytes) => Ok(lossy_text(&bytes)),
         // Many texts are not even possible paths.
         Err(error)
             if matches!(
@@ -106,5 +116,11 @@ pub fn text_or_file(text: &str, confinement: &Confinement) -> Result<String, Str
 ///
 /// The file does not exist, is not a regular file, is too long, unreadable, or out of what confines it.
 pub fn text(path: &Path, confinement: &Confinement) -> io::Result<String> {
-    Ok(String::from_utf8_lossy(&confinement.read(path, TEXT)?).into_owned())
+    Ok(lossy_text(&confinement.read(path, TEXT)?))
+}
+
+/// The text in these bytes, without a byte order mark; what is not UTF-8 is U+FFFD.
+fn lossy_text(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text).to_owned()
 }
