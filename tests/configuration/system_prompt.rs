@@ -55,6 +55,7 @@ fn default_prompt_is_complete() {
                   - List and search files with bash (ls, find, grep)\n\
                   - Look at a file with read, not through bash, before you edit it\n\
                   - Give edit the old text exactly as it stands in the file\n\
+                  - The variables PI_* of a bash command name session, model and thinking level\n\
                   - Use write for new files, or when nearly everything in a file changes\n\
                   - Say what you did in plain text, not by printing it with a tool\n\
                   - Keep answers short\n\

@@ -59,6 +59,22 @@ fn text(text: &str) -> Value {
 }
 
 #[test]
+fn bash_tool_finds_session_in_environment() {
+    let command = "echo $PI_SESSION_ID $PI_PROVIDER/$PI_MODEL $PI_REASONING_LEVEL $AI_AGENT $PI_CODING_AGENT";
+    let mut server = Server::script(Pi1, calls(&[bash(command)]));
+    let frames = run(&mut server);
+    let state = server.data(json!({ "type": "get_state" }));
+    let of = |pointer: &str| state.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let [id, level] = ["/sessionId", "/thinkingLevel"].map(of);
+    let [provider, model] = ["/model/provider", "/model/id"].map(of);
+    let wanted = format!("{id} {provider}/{model} {level} pi true\n");
+    assert_eq!(end(&frames)["result"]["content"], text(&wanted));
+    // Commands of the host belong to no session.
+    let data = server.data(json!({ "type": "bash", "command": command }));
+    assert_eq!(data["output"], "/ pi true\n");
+}
+
+#[test]
 fn bash_call_has_empty_update_and_details() {
     let arguments = json!({ "command": "echo out" });
     let mut server = Server::script(Pi1, calls(&[("bash", arguments.clone())]));

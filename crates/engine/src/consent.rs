@@ -5,12 +5,8 @@
 //! have registered, or, where the host itself may lend tools, with the first call that needs consent for this reason.
 
 use crate::{
-    actions::task::ActionTask,
-    core::Engine,
-    extensions::process::FailureSource,
-    io::{CallId, Output, ToolStart},
-    requests::ToolContinuation,
-    tool_result::error_result,
+    actions::task::ActionTask, core::Engine, extensions::process::FailureSource, io::CallId,
+    requests::ToolContinuation, tool_result::error_result,
 };
 use pi_rpc_protocol::{
     ExtensionRunTool, JsonObject, RpcExtensionUIRequest, RpcExtensionUIResponse, SelectRequest, errors, texts,
@@ -93,7 +89,7 @@ impl Engine {
         if !self.needs_consent(&name) {
             let call = self.open_task(process, Some(id), ActionTask::Tool);
             self.requests.tools.insert(call, ToolContinuation::Action);
-            return self.push(Output::StartTool(ToolStart { call, tool_call_id: None, name, arguments }));
+            return self.start_tool(call, None, name, arguments);
         }
         let place = self.extensions.place_of(process).unwrap_or_default();
         let title = texts::confirm_run_tool(&name, self.extensions.path(place), &shown(&arguments));
@@ -121,7 +117,7 @@ impl Engine {
         if let Some(task) = self.requests.actions.0.get_mut(&call) {
             *task = ActionTask::Tool;
             self.requests.tools.insert(call, ToolContinuation::Action);
-            self.push(Output::StartTool(ToolStart { call, tool_call_id: None, name, arguments }));
+            self.start_tool(call, None, name, arguments);
         }
     }
 

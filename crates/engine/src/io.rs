@@ -398,6 +398,21 @@ pub struct ToolStart {
     pub name: String,
     /// The arguments, checked against the tool's schema, types coerced.
     pub arguments: JsonObject,
+    /// The session that the call belongs to.
+    pub session: Box<ToolSession>,
+}
+
+/// A session as its tools show it to the commands that they run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolSession {
+    /// Its id.
+    pub id: String,
+    /// Its file, if it has one.
+    pub file: Option<String>,
+    /// Provider and id of its model, if it has one.
+    pub model: Option<(String, String)>,
+    /// Its thinking level, if its model has levels.
+    pub level: Option<ThinkingLevel>,
 }
 
 /// A shell command to run.

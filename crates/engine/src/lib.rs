@@ -126,7 +126,7 @@ pub mod ttsr;
 pub use core::Engine;
 pub use io::{
     CallId, Input, LoginEnd, LoginNotice, LoginStart, ModelCall, ModelSelection, Now, Output, Purpose,
-    ReloadedModels, RequestHooks, ShellEnd, ShellStart, ToolStart,
+    ReloadedModels, RequestHooks, ShellEnd, ShellStart, ToolSession, ToolStart,
 };
 pub use model_choices::ModelChoice;
 pub use setup::{

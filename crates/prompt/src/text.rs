@@ -145,6 +145,7 @@ fn guidelines<'a>(tools: &[ToolLine<'_>]) -> Vec<&'a str> {
         (has("bash") && searches, "To list and search files, take grep, find and ls before bash"),
         (has("read") && has("edit"), "Look at a file with read, not through bash, before you edit it"),
         (has("edit"), "Give edit the old text exactly as it stands in the file"),
+        (has("bash"), "The variables PI_* of a bash command name session, model and thinking level"),
         (has("write"), "Use write for new files, or when nearly everything in a file changes"),
         (has("edit") || has("write"), "Say what you did in plain text, not by printing it with a tool"),
         (true, "Keep answers short"),

@@ -13,7 +13,7 @@ use super::{
 };
 use pi_rpc_engine::{
     CallId, ExtensionSetup, Input, LoginEnd, LoginStart, ModelCall, RequestHooks, ShellEnd, ShellStart,
-    ToolStart,
+    ToolSession, ToolStart,
 };
 use pi_rpc_extension::{self as extension, ExtensionEnvironment, Extensions, NodeHost};
 use pi_rpc_files::{confinement::Confinement, secrets::Secrets};
@@ -28,8 +28,8 @@ use pi_rpc_protocol::{
     RpcExtensionUIResponse, TextContent, UserContent,
 };
 use pi_rpc_tools::{
-    self as tools, Block, CommandEnd, Limits, OutputFiles, ShellControl, ShellOptions, ShellOutcome,
-    StopNotice, ToolContext, ToolDelegate, ToolOutput, run_shell,
+    self as tools, Block, CommandEnd, Limits, OutputFiles, SESSION_VARIABLES, ShellControl, ShellOptions,
+    ShellOutcome, StopNotice, ToolContext, ToolDelegate, ToolOutput, run_shell,
 };
 use serde_json::Value;
 use std::{
@@ -183,7 +183,7 @@ impl Tasks {
 
     /// Starts a tool call.
     pub fn run_tool(&mut self, start: ToolStart) {
-        let ToolStart { call, tool_call_id, name, arguments } = start;
+        let ToolStart { call, tool_call_id, name, arguments, session } = start;
         if let Some((agent, id)) = self.agent.clone().zip(tool_call_id.clone()) {
             let (inputs, gate, cancel) = (self.inputs.clone(), self.gate.clone(), self.token(call));
             let work = async move { agent.follow_tool(call, id, inputs, gate, cancel).await };
@@ -200,7 +200,10 @@ impl Tasks {
             cancel: self.token(call),
             progress: Some(progress),
             gate: self.gate.clone(),
-            shell: self.shell_options(ShellOptions::for_tool()),
+            shell: ShellOptions {
+                variables: session_variables(*session),
+                ..self.shell_options(ShellOptions::for_tool())
+            },
             rules: &self.dialect.record().tools,
             scales_images: self.tool_environment.scales_images,
             processes: self.processes.clone(),
@@ -383,6 +386,15 @@ impl Tasks {
             ..options
         }
     }
+}
+
+/// The variables of a command of the model about its session, by the names of [`SESSION_VARIABLES`].
+fn session_variables(session: ToolSession) -> Vec<(&'static str, String)> {
+    let (provider, model) = session.model.unzip();
+    let level = session.level.map(|level| level.as_str().to_owned());
+    let values = [Some(session.id), session.file, provider, model, level];
+    let named = SESSION_VARIABLES.into_iter().zip(values);
+    named.filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// Spawns `work`, called `what` in the log. If it panics, sends `failed`, as the engine would wait for its end for ever.

@@ -83,7 +83,7 @@ pub use output_files::{OUTPUT_FILES_LIMIT, OutputFiles, RemovedFiles};
 pub use pi_rpc_tool_specs::{DEFAULT_TOOLS, Replacement, specs};
 pub use run::{Block, ToolContext, ToolOutput, run};
 pub use shell::{
-    CommandEnd, OUTPUT_FILE_LIMIT, Progress, ShellControl, ShellError, ShellOptions, ShellOutcome,
-    ShellSnapshot, StopNotice, run_shell,
+    CommandEnd, OUTPUT_FILE_LIMIT, Progress, SESSION_VARIABLES, ShellControl, ShellError, ShellOptions,
+    ShellOutcome, ShellSnapshot, StopNotice, run_shell,
 };
 pub use truncate::{Limits, MAX_BYTES, MAX_LINES, NO_LINE_LIMIT, size_text, truncate_head, truncate_tail};

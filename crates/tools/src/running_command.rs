@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     directory_report::DirectoryReport,
     output::CommandOutput,
-    shell::{CommandEnd, ShellControl, ShellError, ShellOptions},
+    shell::{AGENT_VARIABLES, CommandEnd, SESSION_VARIABLES, ShellControl, ShellError, ShellOptions},
 };
 use pi_rpc_processes::{Group, Processes};
 
@@ -67,6 +67,11 @@ impl RunningCommand {
         process.arg("-c").arg(script).current_dir(cwd).stdin(Stdio::null());
         process.stdout(writer.try_clone()?).stderr(writer);
         options.environment.withhold_keys(process.as_std_mut());
+        // This program may itself be a command of another agent.
+        for name in SESSION_VARIABLES {
+            process.env_remove(name);
+        }
+        process.envs(AGENT_VARIABLES).envs(options.variables.iter().map(|(name, value)| (name, value)));
         if let Some(programs) = &options.programs {
             process.env("PATH", path_with(programs));
         }

@@ -48,6 +48,8 @@ pub struct ShellOptions {
     pub stop_notice: StopNotice,
     /// The environment of the command.
     pub environment: ChildEnvironment,
+    /// Variables of the command's own, set last. [`SESSION_VARIABLES`] that are not among them are removed.
+    pub variables: Vec<(&'static str, String)>,
     /// Whether the details of the tool's result have `timeoutSeconds`, as in xcsh.
     pub reports_timeout: bool,
 }
@@ -73,10 +75,18 @@ impl ShellOptions {
             keeps_directory: false,
             stop_notice: StopNotice::After,
             environment: ChildEnvironment::default(),
+            variables: Vec::new(),
             reports_timeout: false,
         }
     }
 }
+
+/// Variables by which every command recognises an agent, and their values. Source: pi 1.6.0 source, observed.
+pub(super) const AGENT_VARIABLES: [(&str, &str); 2] = [("AI_AGENT", "pi"), ("PI_CODING_AGENT", "true")];
+
+/// Variables about the session of a command of the model. Source: pi 1.6.0 source, observed.
+pub const SESSION_VARIABLES: [&str; 5] =
+    ["PI_SESSION_ID", "PI_SESSION_FILE", "PI_PROVIDER", "PI_MODEL", "PI_REASONING_LEVEL"];
 
 /// Default of [`ShellOptions::file_limit`]: 1 GiB.
 pub const OUTPUT_FILE_LIMIT: u64 = 1 << 30;

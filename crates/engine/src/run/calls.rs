@@ -11,7 +11,7 @@ use crate::{
         hook::{Hook, Veto},
         request::{CANCEL_TIMEOUT, RequestKind},
     },
-    io::{CallId, Output, ToolStart},
+    io::{CallId, Output, ToolSession, ToolStart},
     requests::ToolContinuation,
     run::batch::CallStage,
     todos::list::TODO_WRITE,
@@ -116,14 +116,26 @@ impl Engine {
             }
             Some(ToolOwner::Server) if tool_call.name == TODO_WRITE => self.write_todos(call, &arguments),
             Some(ToolOwner::Server) | None => {
-                self.push(Output::StartTool(ToolStart {
-                    call,
-                    tool_call_id: Some(tool_call.id),
-                    name: tool_call.name,
-                    arguments,
-                }));
+                self.start_tool(call, Some(tool_call.id), tool_call.name, arguments);
             }
         }
+    }
+
+    /// Has the server run one of its tools.
+    pub(crate) fn start_tool(
+        &mut self,
+        call: CallId,
+        tool_call_id: Option<String>,
+        name: String,
+        arguments: JsonObject,
+    ) {
+        let session = Box::new(ToolSession {
+            id: self.store.session.id().to_owned(),
+            file: self.session_file(),
+            model: self.current_model().map(|model| (model.provider, model.id)),
+            level: self.models.level,
+        });
+        self.push(Output::StartTool(ToolStart { call, tool_call_id, name, arguments, session }));
     }
 
     /// Cancels all running calls, their requests and their dialogs.

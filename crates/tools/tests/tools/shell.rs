@@ -106,6 +106,17 @@ async fn a_prefix_goes_before_the_command() {
 }
 
 #[tokio::test]
+async fn command_finds_agent_and_session() {
+    let mut place = place();
+    let names = "$AI_AGENT,$PI_CODING_AGENT,$PI_SESSION_ID,$PI_MODEL";
+    let outcome = shell(&place, &format!("echo {names}")).await;
+    assert_eq!(outcome.truncation.content, "pi,true,,\n");
+    place.shell.variables = vec![("PI_SESSION_ID", "s1".to_owned()), ("PI_MODEL", "oak".to_owned())];
+    let outcome = shell(&place, &format!("echo {names}")).await;
+    assert_eq!(outcome.truncation.content, "pi,true,s1,oak\n");
+}
+
+#[tokio::test]
 async fn the_directory_is_reported_in_silence() {
     let mut place = place();
     place.shell.keeps_directory = true;
