@@ -1,13 +1,16 @@
 //! The `edit` tool: replaces text in a file. The dialect decides whether a call has one replacement or several; several
 //! are in [`edits`](super::edits).
 //!
-//! As in pi, matching works on text with line feeds only and without a byte-order mark; both are restored afterwards. A
+//! As in pi, matching works on text with line feeds only and without a byte-order mark. The mark and the end of every line
+//! that is not touched are restored afterwards; new lines end like the line that they are put into. A
 //! text that does not occur exactly is searched in [normalized](normalize) form; the whole file is then written in that
 //! form, which is pi's documented behaviour. The text must be unique in the normalized form in either case.
 
 use std::borrow::Cow;
 use std::fs::{self, OpenOptions};
 use std::io;
+use std::iter;
+use std::ops::Range;
 use std::path::Path;
 
 use serde_json::json;
@@ -55,7 +58,10 @@ impl EditResult {
     ///
     /// A text does not occur exactly once, two overlap, or nothing changes; the message is for the model.
     pub fn all(text: &str, edits: &[Replacement], name: &str) -> Result<Self, String> {
-        Self::of(text, |body| Ok((body.to_owned(), replace_all(body, edits, name)?)))
+        Self::of(text, |body| {
+            let (after, changes) = replace_all(body, edits, name)?;
+            Ok((body.to_owned(), after, changes))
+        })
     }
 
     /// The difference with line numbers, for people.
@@ -68,17 +74,73 @@ impl EditResult {
         patch(name, &self.before, &self.after)
     }
 
-    fn of(text: &str, replaced: impl Fn(&str) -> Result<(String, String), String>) -> Result<Self, String> {
+    /// `replaced` returns the text before and after, and what has changed.
+    fn of(
+        text: &str,
+        replaced: impl Fn(&str) -> Result<(String, String, Vec<LineChange>), String>,
+    ) -> Result<Self, String> {
         let (mark, body) = match text.strip_prefix(BYTE_ORDER_MARK) {
             Some(body) => (BYTE_ORDER_MARK, body),
             None => ("", text),
         };
-        let (before, after) = replaced(&with_line_feeds(body))?;
-        let has_crlf = body.find('\n').is_some_and(|feed| body[..feed].ends_with('\r'));
-        let ended = if has_crlf { Cow::Owned(after.replace('\n', "\r\n")) } else { Cow::Borrowed(&*after) };
-        let file = format!("{mark}{ended}");
+        let (before, after, changes) = replaced(&with_line_feeds(body))?;
+        let file = format!("{mark}{}", with_line_ends(&after, &line_ends(body), &changes));
         Ok(Self { before, after, file })
     }
+}
+
+/// A replacement, as the line feeds in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LineChange {
+    /// Line feeds of the text in front of it.
+    first: usize,
+    /// Line feeds that it removes.
+    removed: usize,
+    /// Line feeds that it adds.
+    added: usize,
+}
+
+impl LineChange {
+    /// Describes the replacement of `place` in `text` by `new`.
+    pub(super) fn of(text: &str, place: Range<usize>, new: &str) -> Self {
+        let [first, removed, added] =
+            [&text[..place.start], &text[place], new].map(|part| part.matches('\n').count());
+        Self { first, removed, added }
+    }
+}
+
+/// The end of every line of `text` that has one: a line feed, a carriage return, or both.
+fn line_ends(text: &str) -> Vec<&str> {
+    let ends = text.match_indices(['\n', '\r']).filter_map(|(at, end)| match end {
+        "\n" if text[..at].ends_with('\r') => None,
+        "\r" if text[at..].starts_with("\r\n") => Some("\r\n"),
+        end => Some(end),
+    });
+    ends.collect()
+}
+
+/// Restores the ends of lines in a text that `changes`, which are sorted, have led to; `ends` are those before.
+fn with_line_ends(text: &str, ends: &[&str], changes: &[LineChange]) -> String {
+    let mut kept = Vec::new();
+    let mut at = 0;
+    for change in changes {
+        kept.extend_from_slice(&ends[at..change.first]);
+        let own = ends.get(change.first).or(ends.last()).copied().unwrap_or("\n");
+        kept.extend(iter::repeat_n(own, change.added));
+        at = change.first + change.removed;
+    }
+    kept.extend_from_slice(&ends[at..]);
+    let mut ended = String::with_capacity(text.len() + kept.len());
+    for (line, end) in text.split('\n').zip(kept.into_iter().map(Some).chain([None])) {
+        ended += line;
+        let end = end.unwrap_or_default();
+        if end == "\n" && line.is_empty() && ended.ends_with('\r') {
+            // Two ends of lines would become one.
+            ended.push('\n');
+        }
+        ended += end;
+    }
+    ended
 }
 
 /// Runs `edit` with one replacement.
@@ -152,8 +214,12 @@ fn write_result(
     replace_text(path, &edited.file, delegate)
 }
 
-/// The text before and after a replacement; both normalized if only that form has a match.
-fn replace_one(body: &str, edit: &Replacement, name: &str) -> Result<(String, String), String> {
+/// The text before and after a replacement, both normalized if only that form has a match, and the change.
+fn replace_one(
+    body: &str,
+    edit: &Replacement,
+    name: &str,
+) -> Result<(String, String, Vec<LineChange>), String> {
     let (old, new) = (with_line_feeds(&edit.old_text), with_line_feeds(&edit.new_text));
     let (plain_body, plain_old) = (normalize(body), normalize(&old));
     let (before, at, length) = if let Some(at) = body.find(&*old) {
@@ -180,7 +246,8 @@ fn replace_one(body: &str, edit: &Replacement, name: &str) -> Result<(String, St
              special characters or the text not existing as expected."
         ));
     }
-    Ok((before.into_owned(), after))
+    let change = LineChange::of(&before, at..at + length, &new);
+    Ok((before.into_owned(), after, vec![change]))
 }
 
 /// Counts `wanted` without overlaps. The empty text occurs between any two UTF-16 code units, as in pi.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::edit::{normalize, occurrences, with_line_feeds};
+use super::edit::{LineChange, normalize, occurrences, with_line_feeds};
 use pi_rpc_tool_specs::Replacement;
 
 /// A match: its place, and the replacement.
@@ -16,8 +16,13 @@ struct Match {
     new: String,
 }
 
-/// Applies all `edits` to `body`, whose lines end with line feeds; `name`: the file's, for error texts.
-pub(super) fn replace_all(body: &str, edits: &[Replacement], name: &str) -> Result<String, String> {
+/// Applies all `edits` to `body`, whose lines end with line feeds, and returns the text with the changes in order; `name`:
+/// the file's, for error texts.
+pub(super) fn replace_all(
+    body: &str,
+    edits: &[Replacement],
+    name: &str,
+) -> Result<(String, Vec<LineChange>), String> {
     let alone = edits.len() == 1;
     if edits.is_empty() {
         return Err("Edit tool input is invalid. edits must contain at least one replacement.".into());
@@ -62,7 +67,10 @@ pub(super) fn replace_all(body: &str, edits: &[Replacement], name: &str) -> Resu
     };
     match after == body {
         true => Err(no_change(name, alone)),
-        false => Ok(after),
+        // Normalization neither adds nor removes line feeds.
+        false => {
+            Ok((after, matches.iter().map(|it| LineChange::of(base, it.place.clone(), &it.new)).collect()))
+        }
     }
 }
 
@@ -165,7 +173,7 @@ mod tests {
     }
 
     fn edited(body: &str, list: &[(&str, &str)]) -> Result<String, String> {
-        replace_all(body, &edits(list), "a.txt")
+        replace_all(body, &edits(list), "a.txt").map(|(after, _)| after)
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub(super) fn find(
         Ok(_) => {}
     }
     let pattern = PathPattern::new(&arguments.pattern)?;
+    let mut is_limited = false;
     let limit = arguments.limit.unwrap_or(USUAL_LIMIT).max(1.0);
     // `as` rounds down and stops at the ends of the range.
     let mut left = limit.ceil() as u64;
@@ -54,7 +55,12 @@ pub(super) fn find(
             return Err(aborted_message());
         }
         match entry {
-            Ok(entry) if entry.depth() > 0 && pattern.matches(entry.path()) => {
+            Ok(entry) if entry.depth() > 0 && pattern.matches(entry.path(), &directory) => {
+                // Only a path beyond the limit shows that there are more.
+                is_limited = left == 0;
+                if is_limited {
+                    break;
+                }
                 let path = entry.path().strip_prefix(&directory).unwrap_or(entry.path());
                 let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
                 lines.push(&format!("{}{slash}", path.display()));
@@ -63,19 +69,16 @@ pub(super) fn find(
             Ok(_) => {}
             Err(error) => trouble = trouble.or_else(|| Some(error.to_string())),
         }
-        if left == 0 {
-            break;
-        }
     }
     let trouble = trouble.or_else(|| walk.troubles().into_iter().next());
     if lines.is_empty() {
         // An unreadable path is reported only if nothing was found.
         return trouble.map_or_else(|| Ok(ToolOutput::text("No files found matching pattern")), Err);
     }
-    Ok(to_output(&lines, (left == 0).then_some(limit)))
+    Ok(to_output(&lines, is_limited.then_some(limit)))
 }
 
-/// The result with its notices; `limit`: the limit of paths, if it was reached.
+/// The result with its notices; `limit`: the limit of paths, if there are more.
 fn to_output(lines: &LineBuffer, limit: Option<f64>) -> ToolOutput {
     let cut = lines.truncated();
     let mut notices = Vec::new();
@@ -103,28 +106,47 @@ fn to_output(lines: &LineBuffer, limit: Option<f64>) -> ToolOutput {
 struct PathPattern {
     /// `None`: everything.
     glob: Option<GlobMatcher>,
-    whole_path: bool,
+    matched: MatchedPart,
+}
+
+/// The part of a path that a glob matches.
+#[derive(Clone, Copy)]
+enum MatchedPart {
+    Name,
+    /// The path from the searched directory on.
+    Relative,
+    /// The absolute path.
+    Whole,
 }
 
 impl PathPattern {
-    /// Compiles a glob. One with a slash matches whole paths, from any component on; one without matches names. Case is
-    /// ignored unless the glob has a capital letter.
+    /// Compiles a glob. One with a slash matches paths from the searched directory on, without regard to a `./` in front;
+    /// one that begins with a slash, absolute paths; one without a slash, names. Case is ignored unless the glob has a
+    /// capital letter. Source: pi 1.6.0 source, observed.
     fn new(pattern: &str) -> Result<Self, String> {
-        let whole_path = pattern.contains('/');
-        let anywhere = !whole_path || pattern.starts_with('/') || pattern.starts_with("**/");
-        let pattern = if anywhere { pattern.to_owned() } else { format!("**/{pattern}") };
-        let glob = GlobBuilder::new(&pattern)
+        let pattern = pattern.trim_start_matches("./");
+        let matched = match pattern.contains('/') {
+            true if pattern.starts_with('/') => MatchedPart::Whole,
+            true => MatchedPart::Relative,
+            false => MatchedPart::Name,
+        };
+        let glob = GlobBuilder::new(pattern)
             .literal_separator(true)
             .case_insensitive(!pattern.contains(char::is_uppercase))
             .build()
             // Models know fd's messages, so ours look like them.
             .map_err(|error| format!("[fd error]: {error}"))?;
-        Ok(Self { glob: (!pattern.is_empty()).then(|| glob.compile_matcher()), whole_path })
+        Ok(Self { glob: (!pattern.is_empty()).then(|| glob.compile_matcher()), matched })
     }
 
-    fn matches(&self, path: &Path) -> bool {
+    /// Whether the path of an entry below `directory` fits.
+    fn matches(&self, path: &Path, directory: &Path) -> bool {
         let Some(glob) = &self.glob else { return true };
-        let part = if self.whole_path { Some(path.as_os_str()) } else { path.file_name() };
+        let part = match self.matched {
+            MatchedPart::Name => path.file_name(),
+            MatchedPart::Relative => path.strip_prefix(directory).ok().map(Path::as_os_str),
+            MatchedPart::Whole => Some(path.as_os_str()),
+        };
         part.is_some_and(|part| glob.is_match(part))
     }
 }

@@ -4,13 +4,12 @@
 //! Two things differ from `rg`: files are sorted by path, so that results are reproducible, and unreadable files do not
 //! fail the search.
 
-use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use ignore::WalkBuilder;
 use ignore::overrides::OverrideBuilder;
 use serde_json::json;
@@ -58,6 +57,7 @@ pub(super) fn grep(
         matcher: matcher(arguments)?,
         context,
         left: limit.ceil() as u64,
+        is_limited: false,
         lines: LineBuffer::new(),
         shortened: false,
         errors: Vec::new(),
@@ -101,6 +101,8 @@ struct Search<'a> {
     context: u64,
     /// Matches left until the limit.
     left: u64,
+    /// Whether there is a match beyond the limit.
+    is_limited: bool,
     lines: LineBuffer,
     shortened: bool,
     /// Errors of unreadable paths.
@@ -114,14 +116,17 @@ impl Search<'_> {
         walk.hidden(false).current_dir(cwd);
         walk.sort_by_file_path(Path::cmp);
         if let Some(glob) = glob.filter(|glob| !glob.is_empty()) {
-            let mut globs = OverrideBuilder::new(cwd);
-            let globs = globs.add(glob).and_then(|globs| globs.build()).map_err(|error| rg_error(&error))?;
+            // As with `rg` that runs in the directory; it never matches a `./` in front.
+            let (sign, glob) = glob.strip_prefix('!').map_or(("", glob), |glob| ("!", glob));
+            let glob = format!("{sign}{}", glob.trim_start_matches("./"));
+            let mut globs = OverrideBuilder::new(directory);
+            let globs = globs.add(&glob).and_then(|globs| globs.build()).map_err(|error| rg_error(&error))?;
             walk.overrides(globs);
         }
         let mut walk =
             FolderWalk::new(walk, (directory, cwd), ".rgignore", &Confinement::of_project(cwd), |_| true);
         for entry in walk.entries.by_ref() {
-            if self.left == 0 || self.cancel.is_cancelled() {
+            if self.is_limited || self.cancel.is_cancelled() {
                 break;
             }
             match entry {
@@ -147,13 +152,7 @@ impl Search<'_> {
             .build();
         let cancel = self.cancel;
         let matcher = self.matcher.clone();
-        let hits = MatchCollector {
-            search: self,
-            name,
-            recent: VecDeque::new(),
-            open: VecDeque::new(),
-            ends_with_feed: false,
-        };
+        let hits = MatchCollector { search: self, name, last_shown: 0 };
         let searched = File::open(path)
             .and_then(|file| searcher.search_reader(&matcher, CancellableFile { file, cancel }, hits));
         if let Err(error) = searched {
@@ -170,7 +169,7 @@ impl Search<'_> {
             let more = self.errors.len().saturating_sub(NAMED_TROUBLES);
             return Err(if more > 0 { format!("{named}\n… and {more} more") } else { named });
         }
-        let limited = self.left == 0;
+        let limited = self.is_limited;
         let cut = self.lines.truncated();
         let mut notices = Vec::new();
         if limited {
@@ -204,21 +203,16 @@ impl Search<'_> {
     }
 }
 
-/// Collects the matches of one file. Each match is a block with its own context lines, even where blocks overlap.
+/// Collects the matches of one file with their context. A line in the context of several matches is shown once.
 struct MatchCollector<'a, 'b> {
     search: &'a mut Search<'b>,
     name: &'a str,
-    /// Recent lines that a block may still need.
-    recent: VecDeque<Line>,
-    /// Line numbers of matches whose blocks are incomplete.
-    open: VecDeque<u64>,
-    /// Whether the last line ended with a line feed.
-    ends_with_feed: bool,
+    /// Number of the last line in the context of the last match within the limit; 0: that match is not in this file.
+    last_shown: u64,
 }
 
 /// A line, shortened for the result.
 struct Line {
-    number: u64,
     text: String,
     shortened: bool,
 }
@@ -227,36 +221,30 @@ impl MatchCollector<'_, '_> {
     /// Adds a line; `false` if no more are needed.
     fn line(&mut self, number: Option<u64>, bytes: &[u8], matches: bool) -> bool {
         let Some(number) = number else { return true };
-        if matches && self.search.left > 0 {
-            self.search.left -= 1;
-            self.open.push_back(number);
-        }
-        self.ends_with_feed = bytes.ends_with(b"\n");
-        self.recent.push_back(Line::of(number, bytes));
-        let context = self.search.context;
-        while let Some(hit) = self.open.front().copied().filter(|hit| hit + context <= number) {
-            self.show(hit);
-        }
-        let next = self.open.front().copied().unwrap_or(number + 1);
-        while self.recent.front().is_some_and(|line| line.number + context < next) {
-            self.recent.pop_front();
-        }
-        !self.search.cancel.is_cancelled() && (self.search.left > 0 || !self.open.is_empty())
-    }
-
-    fn show(&mut self, hit: u64) {
-        self.open.pop_front();
-        if self.search.cancel.is_cancelled() {
-            return;
-        }
-        let context = self.search.context;
-        for Line { number, text, shortened } in &self.recent {
-            if number.abs_diff(hit) <= context {
-                let mark = if *number == hit { ':' } else { '-' };
-                self.search.lines.push(&format!("{}{mark}{number}{mark} {text}", self.name));
-                self.search.shortened |= shortened;
+        if self.search.left > 0 {
+            self.show(number, bytes, matches);
+            if matches {
+                self.search.left -= 1;
+                self.last_shown = number.saturating_add(self.search.context);
+            }
+        } else {
+            // Beyond the limit a match is context, and the proof that there are more.
+            self.search.is_limited |= matches;
+            if number <= self.last_shown {
+                self.show(number, bytes, false);
+            }
+            if self.search.is_limited && number >= self.last_shown {
+                return false;
             }
         }
+        !self.search.cancel.is_cancelled()
+    }
+
+    fn show(&mut self, number: u64, bytes: &[u8], matches: bool) {
+        let Line { text, shortened } = Line::of(bytes);
+        let mark = if matches { ':' } else { '-' };
+        self.search.lines.push(&format!("{}{mark}{number}{mark} {text}", self.name));
+        self.search.shortened |= shortened;
     }
 }
 
@@ -270,32 +258,20 @@ impl Sink for MatchCollector<'_, '_> {
     fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> io::Result<bool> {
         Ok(self.line(line.line_number(), line.bytes(), false))
     }
-
-    fn finish(&mut self, _: &Searcher, _: &SinkFinish) -> io::Result<()> {
-        // pi counts what follows the last line feed as a line, here as in the read tool.
-        if let Some(last) = self.recent.back().filter(|_| self.ends_with_feed && !self.open.is_empty()) {
-            self.recent.push_back(Line::of(last.number + 1, b""));
-        }
-        while let Some(hit) = self.open.front().copied() {
-            self.show(hit);
-        }
-        Ok(())
-    }
 }
 
 impl Line {
-    fn of(number: u64, bytes: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(bytes)).replace('\r', "");
+    fn of(bytes: &[u8]) -> Self {
+        let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
         let mut units = 0;
         let beyond = text.char_indices().find(|(_, letter)| {
             units += letter.len_utf16();
             units > LONGEST_LINE
         });
         match beyond {
-            Some((end, _)) => {
-                Self { number, text: format!("{}... [truncated]", &text[..end]), shortened: true }
-            }
-            None => Self { number, text, shortened: false },
+            Some((end, _)) => Self { text: format!("{}... [truncated]", &text[..end]), shortened: true },
+            None => Self { text, shortened: false },
         }
     }
 }

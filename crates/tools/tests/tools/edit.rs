@@ -53,9 +53,23 @@ async fn byte_order_mark_and_carriage_returns_stay() {
     assert_eq!(file, "\u{FEFF}x\r\ny\r\nc");
     assert_eq!(details.unwrap()["diff"], "-1 a\n-2 b\n+1 x\n+2 y\n 3 c");
     let (_, _, file) = edited("a\nb\r\nc\rd", "d", "e").await;
-    assert_eq!(file, "a\nb\nc\ne", "the first line end is the line end of all");
-    let (_, _, file) = edited("a\r\nb\nc", "c", "d").await;
-    assert_eq!(file, "a\r\nb\r\nd");
+    assert_eq!(file, "a\nb\r\nc\re");
+}
+
+#[tokio::test]
+async fn untouched_lines_keep_their_ends() {
+    for (before, old, new, after) in [
+        ("a\r\nb\nc", "c", "d", "a\r\nb\nd"),
+        ("a\r\nb\nc\r\n", "b", "x\ny", "a\r\nx\ny\nc\r\n"),
+        ("a\r\nb\nc\r\n", "a\n", "x\ny\n", "x\r\ny\r\nb\nc\r\n"),
+        ("a\r\nb\nc\n", "a\nb\n", "", "c\n"),
+        ("a\nb\r\nc", "c", "c\nd", "a\nb\r\nc\r\nd"),
+        ("a\rb\n", "b", "", "a\r\n\n"),
+        ("say \u{201C}hi\u{201D}\r\nb\n", "say \"hi\"", "X", "X\r\nb\n"),
+    ] {
+        let (_, _, file) = edited(before, old, new).await;
+        assert_eq!(file, after, "{before:?}");
+    }
 }
 
 #[tokio::test]

@@ -21,14 +21,18 @@ async fn find(place: &Place, arguments: Value) -> ToolOutput {
 }
 
 #[tokio::test]
-async fn names_match_anywhere_paths_from_any_directory() {
+async fn names_match_anywhere_paths_from_searched_directory() {
     let place = place(&["a.rs", "src/b.rs", "src/deep/c.rs", "src/deep/d.md", "other/src/e.rs"]);
     for (pattern, wanted) in [
         ("*.rs", "a.rs\nother/src/e.rs\nsrc/b.rs\nsrc/deep/c.rs"),
         ("src", "other/src/\nsrc/"),
         ("?.{rs,md}", "a.rs\nother/src/e.rs\nsrc/b.rs\nsrc/deep/c.rs\nsrc/deep/d.md"),
-        ("src/*.rs", "other/src/e.rs\nsrc/b.rs"),
-        ("src/**/*.rs", "other/src/e.rs\nsrc/b.rs\nsrc/deep/c.rs"),
+        ("src/*.rs", "src/b.rs"),
+        ("SRC/*.rs", "No files found matching pattern"),
+        ("./src/*.rs", "src/b.rs"),
+        ("././a.rs", "a.rs"),
+        ("**/src/*.rs", "other/src/e.rs\nsrc/b.rs"),
+        ("src/**/*.rs", "src/b.rs\nsrc/deep/c.rs"),
         ("**/deep/*", "src/deep/c.rs\nsrc/deep/d.md"),
         ("*.none", "No files found matching pattern"),
         ("rs", "No files found matching pattern"),
@@ -38,6 +42,12 @@ async fn names_match_anywhere_paths_from_any_directory() {
         assert_eq!(output.details, None);
     }
     assert_ok(&find(&place, json!({"pattern": "*.rs", "path": "src"})).await, "b.rs\ndeep/c.rs");
+    assert_ok(&find(&place, json!({"pattern": "src/*.rs", "path": "other"})).await, "src/e.rs");
+    assert_ok(&find(&place, json!({"pattern": "./deep/c.*", "path": "src"})).await, "deep/c.rs");
+    assert_ok(
+        &find(&place, json!({"pattern": "src/*.rs", "path": "src"})).await,
+        "No files found matching pattern",
+    );
     let whole = format!("{}/src/*", place.dir.path().display());
     assert_ok(&find(&place, json!({"pattern": whole})).await, "src/b.rs\nsrc/deep/");
 }
@@ -74,6 +84,9 @@ async fn a_search_stops_at_its_limits() {
     let notice = "[2 results limit reached. Use limit=4 for more, or refine pattern]";
     assert_ok(&output, &format!("{}\n{}\n\n{notice}", name(0), name(1)));
     assert_eq!(output.details, Some(json!({"resultLimitReached": 2})));
+    let output = find(&place, json!({"pattern": "000[01]*", "limit": 2})).await;
+    assert_ok(&output, &format!("{}\n{}", name(0), name(1)));
+    assert_eq!(output.details, None);
     let output = find(&place, json!({"pattern": "*"})).await;
     let notice =
         "[1000 results limit reached. Use limit=2000 for more, or refine pattern. 50.0KB limit reached]";
