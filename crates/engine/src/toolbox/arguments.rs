@@ -4,6 +4,7 @@ use crate::{
     consent_patterns::ConsentPatterns,
     todos::list::TODO_WRITE,
     toolbox::{
+        edit_arguments::{EDIT, EDITS, gather_edits},
         schema_cost::{MOST_STEPS, Schema},
         selection::{RecordedTools, SelectionReport, ToolSelection},
     },
@@ -65,6 +66,13 @@ impl Tool {
             ToolOwner::Extension(_) | ToolOwner::Host => examine(&self.spec.parameters),
         });
         compiled.as_ref().map_err(Clone::clone)
+    }
+
+    /// Whether it is the server's `edit`, with a list of replacements.
+    fn takes_edits(&self) -> bool {
+        self.owner == ToolOwner::Server
+            && self.spec.name == EDIT
+            && self.spec.parameters.pointer("/properties").is_some_and(|members| members.get(EDITS).is_some())
     }
 
     /// Whether these arguments are not checked: ours are known to be no work.
@@ -333,7 +341,11 @@ impl Toolbox {
                 Err(errors::tool_not_found(base, name))
             };
         };
-        let mut value = Value::Object(arguments.clone());
+        let mut members = arguments.clone();
+        if tool.takes_edits() {
+            gather_edits(&mut members);
+        }
+        let mut value = Value::Object(members);
         coerce(&mut value, &tool.spec.parameters);
         let problems: Vec<String> = match tool.validator() {
             Ok(_) if tool.costs_too_much(&value) => {
