@@ -19,7 +19,7 @@ const USUAL_LIMIT: f64 = 500.0;
 /// Runs `ls`. Blocks on the disk.
 pub(super) fn ls(arguments: &LsArguments, cwd: &Path) -> Result<ToolOutput, String> {
     let directory = resolve(arguments.path.as_deref().unwrap_or("."), cwd);
-    let limit = arguments.limit.unwrap_or(USUAL_LIMIT);
+    let limit = arguments.limit.unwrap_or(USUAL_LIMIT).max(1.0);
     // A dangling link, for example, cannot be read.
     let line = |name: String| {
         let metadata = fs::metadata(directory.join(&name)).ok()?;

@@ -188,6 +188,8 @@ async fn ls_stops_at_its_limits() {
     let details = output.details.unwrap();
     assert_eq!(details["entryLimitReached"], 500);
     assert_eq!(details["truncation"]["maxLines"], 9_007_199_254_740_991_u64);
+    let output = place.call("ls", json!({"limit": 0})).await;
+    assert_eq!(output.details, Some(json!({"entryLimitReached": 1})), "a full directory is not called empty");
     let output = place.call("ls", json!({"limit": 501})).await;
     assert!(text(&output).ends_with("n\n\n[50.0KB limit reached]"));
 }
