@@ -13,6 +13,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("contributing/record-a-fixture.md", include_str!("../docs/contributing/record-a-fixture.md")),
     ("explanation/acp.md", include_str!("../docs/explanation/acp.md")),
     ("explanation/architecture.md", include_str!("../docs/explanation/architecture.md")),
+    ("explanation/dependencies.md", include_str!("../docs/explanation/dependencies.md")),
     ("explanation/dialects.md", include_str!("../docs/explanation/dialects.md")),
     ("explanation/differences.md", include_str!("../docs/explanation/differences.md")),
     ("explanation/performance.md", include_str!("../docs/explanation/performance.md")),

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Crates that are compiled for a package on this system, its own included, and the most that there may be.
-const CRATES: [(&str, usize); 3] = [("pi-rpc-client", 60), ("pi-rpc-oracle", 77), ("pi-rpc", 404)];
+const CRATES: [(&str, usize); 3] = [("pi-rpc-client", 59), ("pi-rpc-oracle", 77), ("pi-rpc", 404)];
 
 /// The most megabytes of the stripped program, by the folder of its profile.
 const MEGABYTES: [(&str, u64); 2] = [("release", 40), ("dist", 34)];
@@ -16,12 +16,12 @@ const MEGABYTES: [(&str, u64); 2] = [("release", 40), ("dist", 34)];
 /// Crates by their ids, each with those that it is compiled with.
 type Graph = BTreeMap<String, Vec<String>>;
 
-/// Prints the figures. `--table`: each direct dependency with what it and the crates that only it
-/// brings cost, as Markdown, for `docs/explanation/dependencies.md`.
+/// Prints the figures. `--table`: each direct dependency with what it and the crates that only it brings cost, as
+/// Markdown, for the page of dependencies.
 ///
 /// # Errors
 ///
-/// A figure is above its limit.
+/// A figure is above its limit, or the page of dependencies lists others than there are.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let metadata = metadata()?;
     if arguments.iter().any(|argument| argument == "--table") {
@@ -44,7 +44,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         }
     }
     if above.is_empty() {
-        Ok(())
+        compare_page(&metadata)
     } else {
         Err(format!("{}; say why in the commit that raises a limit", above.join("; ")))
     }
@@ -104,35 +104,74 @@ fn reached(graph: &Graph, from: &str, without: Option<&str>) -> BTreeSet<String>
     found
 }
 
-fn table(metadata: &Value) -> Result<(), String> {
+/// A direct dependency: the crates of ours that name it, and the ids of the crates that only it brings.
+#[derive(Default)]
+struct Direct {
+    users: BTreeSet<String>,
+    only: BTreeSet<String>,
+}
+
+/// The names of all crates by their ids.
+fn names(metadata: &Value) -> BTreeMap<&str, &str> {
+    list(metadata, "packages").iter().map(|package| (text(package, "id"), text(package, "name"))).collect()
+}
+
+/// What the program is compiled with and one of our crates names, by name.
+fn direct(metadata: &Value) -> Result<BTreeMap<String, Direct>, String> {
     let graph = graph(metadata);
-    let names: BTreeMap<&str, &str> = list(metadata, "packages")
-        .iter()
-        .map(|package| (text(package, "id"), text(package, "name")))
-        .collect();
+    let names = names(metadata);
     let own: BTreeSet<&str> = list(metadata, "workspace_members").iter().filter_map(Value::as_str).collect();
     let root = id_of(metadata, "pi-rpc")?;
     let all = reached(&graph, &root, None);
-    let mut rows: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<String>)> = BTreeMap::new();
+    let mut rows: BTreeMap<String, Direct> = BTreeMap::new();
     for member in all.iter().filter(|id| own.contains(id.as_str())) {
         for dependency in graph.get(member).into_iter().flatten().filter(|id| !own.contains(id.as_str())) {
             let name = names.get(dependency.as_str()).copied().unwrap_or_default();
             let user = names.get(member.as_str()).copied().unwrap_or_default();
-            let row = rows.entry(name).or_insert_with(|| {
+            let row = rows.entry(name.to_owned()).or_insert_with(|| {
                 let rest = reached(&graph, &root, Some(dependency));
-                (BTreeSet::new(), all.difference(&rest).cloned().collect())
+                Direct { only: all.difference(&rest).cloned().collect(), ..Direct::default() }
             });
-            row.0.insert(user.strip_prefix("pi-rpc-").unwrap_or(user));
+            row.users.insert(user.strip_prefix("pi-rpc-").unwrap_or(user).to_owned());
         }
     }
+    Ok(rows)
+}
+
+/// The page of the table, below the root.
+const PAGE: &str = "docs/explanation/dependencies.md";
+
+/// Whether the page has a row for each direct dependency, and no other.
+fn compare_page(metadata: &Value) -> Result<(), String> {
+    let page = fs::read_to_string(root().join(PAGE)).map_err(|error| format!("{PAGE}: {error}"))?;
+    let listed: BTreeSet<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+        .map(|(name, _)| name)
+        .collect();
+    let rows = direct(metadata)?;
+    let expected: BTreeSet<&str> = rows.keys().map(String::as_str).collect();
+    let differing: Vec<&str> = listed.symmetric_difference(&expected).copied().collect();
+    match differing.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "{PAGE}: expected a row for each direct dependency, differing: {}",
+            differing.join(", ")
+        )),
+    }
+}
+
+fn table(metadata: &Value) -> Result<(), String> {
+    let names = names(metadata);
+    let rows = direct(metadata)?;
     let costs = costs()?;
     println!(
         "| Dependency | For what | Who would miss it | Used by | Crates that only it brings | Seconds | MB |"
     );
     println!("|---|---|---|---|---:|---:|---:|");
-    for (name, (users, only)) in rows {
-        let users: Vec<&str> = users.into_iter().collect();
-        let (purpose, missed) = purpose(name)?;
+    for (name, Direct { users, only }) in rows {
+        let users: Vec<String> = users.into_iter().collect();
+        let (purpose, missed) = purpose(&name)?;
         let (mut seconds, mut bytes) = (0.0, 0);
         for id in &only {
             let (duration, size) =
