@@ -28,7 +28,7 @@ pub fn property_type(bundle: &Bundle, schema: &Value) -> Option<(TokenStream, Op
             })
         }
         Some("number") if resolved["minimum"] == 0 && has_only(resolved, &["minimum"]) => {
-            Some((quote!(::serde_json::Number), Some(quote!(|json| json.from_zero()))))
+            Some((quote!(::serde_json::Number), Some(quote!(|json| json.non_negative()))))
         }
         _ => Some((value_type(bundle, schema)?, None)),
     }

@@ -226,7 +226,7 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Reads a number from 0.
-    pub(crate) fn from_zero(&mut self) -> Result<Number, JsonError> {
+    pub(crate) fn non_negative(&mut self) -> Result<Number, JsonError> {
         let number = Number::from_json(self)?;
         match number.as_f64().is_some_and(|number| number >= 0.0) {
             true => Ok(number),
