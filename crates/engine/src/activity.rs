@@ -1,8 +1,8 @@
 //! What the agent is doing: the state of the [chart](pi_rpc_machine), and what that state carries.
 //!
-//! The only place in which either changes. Whoever moves the agent names the cause, and gives what the state after it
-//! carries; `Engine::transition` asks the chart, moves, and emits, in that order. A cause that is illegal, and a state that
-//! does not carry what it needs, are violations in every build; the frame is emitted all the same.
+//! Both change in this module alone. A caller names the cause of a move and gives the data of the next state;
+//! `Engine::transition` checks the cause against the chart, moves the chart, and emits the frame, in that order. An illegal
+//! cause, and a state without the data that it needs, are violations in every build; the frame is emitted all the same.
 
 use crate::{
     core::Engine,
