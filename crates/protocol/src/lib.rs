@@ -67,7 +67,7 @@ pub use fault::{Fault, Faults, LateMember, ValueType};
 pub use framing::{FRAME_LIMIT, LineSplitter, SplitLine};
 pub use generated::*;
 pub use id::RequestId;
-pub use json::{FromJson, JsonError, JsonReader, from_slice, from_str, from_value};
+pub use json::{FromJson, JsonError, JsonReader, from_slice, from_str, from_value, member_from_slice};
 pub use legality::{Case, Fires};
 pub use line::{LineError, read_line};
 pub use number::number;

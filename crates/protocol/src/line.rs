@@ -3,16 +3,10 @@
 use super::{
     Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, HostResponseKind, Inbound, RequestId,
     RpcCommand, RpcCommandKind, RpcErrorResponse, errors,
-    json::from_str,
+    json::{Envelope, from_str},
     read::{check_and_fit, json_words, read_scalar_id},
     surrogates::mend_surrogates,
 };
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, DeserializeSeed, MapAccess, SeqAccess},
-};
-use serde_json::Value;
-use std::{borrow::Cow, collections::HashSet, fmt};
 
 /// Reason why a line is not a frame.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,8 +71,7 @@ pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineE
     let text = str::from_utf8(line);
     let text = text.map_err(|e| parse(format!("invalid UTF-8 at byte {}", e.valid_up_to())))?;
     let text = mend_surrogates(text);
-    let envelope: Envelope =
-        serde_json::from_slice(text.as_bytes()).map_err(|e| parse(plain(&e.to_string())))?;
+    let mut envelope = Envelope::read(&text).map_err(|e| parse(plain(&e.to_string())))?;
     // A command whose members are all scalars has no foreign members that must be removed before it is read.
     let is_flat_command = !envelope.is_nested && envelope.kind.as_deref().is_some_and(is_command(dialect));
     // Errors are found by the second reading.
@@ -86,16 +79,16 @@ pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineE
     if let Some(command) = command.and_then(|command| check_and_fit(command, dialect).ok()) {
         return Ok(Some(Inbound::Command(command)));
     }
-    let Some(kind) = envelope.kind else {
+    let Some(kind) = envelope.kind.take() else {
         let reason = "`type`: expected a string that names a command".to_owned();
-        return Err(LineError::Parse { reason, id: envelope.id.and_then(id_of) });
+        return Err(LineError::Parse { reason, id: envelope.request_id() });
     };
     if !is_inbound(&kind, dialect) {
-        return Err(LineError::Unknown { kind: kind.into_owned(), id: envelope.id.and_then(id_of) });
+        return Err(LineError::Unknown { kind: kind.into_owned(), id: envelope.request_id() });
     }
     let read = read_scalar_id(text.as_bytes(), dialect);
     read.map(Some).map_err(|error| {
-        let id = envelope.id.and_then(id_of);
+        let id = envelope.request_id();
         LineError::Field { kind: kind.into_owned(), id, reason: error.to_string() }
     })
 }
@@ -152,169 +145,4 @@ fn is_command(dialect: Dialect) -> impl Fn(&str) -> bool {
 /// Error text of serde_json without the line number, which is always 1.
 fn plain(text: &str) -> String {
     json_words(text).replace(" at line 1 column 0", "").replace(" at line 1 column ", " at column ")
-}
-
-/// Request id of a scalar value; `None` for other values.
-fn id_of(value: Scalar) -> Option<RequestId> {
-    match value {
-        Scalar::Str(text) => Some(RequestId::String(text.into_owned())),
-        Scalar::Other(value) => RequestId::deserialize(value).ok(),
-    }
-}
-
-/// The members of every inbound frame, read leniently, while the whole line is scanned for duplicate keys.
-#[derive(Default)]
-struct Envelope<'de> {
-    id: Option<Scalar<'de>>,
-    kind: Option<Cow<'de, str>>,
-    /// Whether a member is an object or an array.
-    is_nested: bool,
-}
-
-impl<'de> Deserialize<'de> for Envelope<'de> {
-    fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(EnvelopeVisitor)
-    }
-}
-
-struct EnvelopeVisitor;
-
-impl<'de> de::Visitor<'de> for EnvelopeVisitor {
-    type Value = Envelope<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut envelope = Envelope::default();
-        let mut keys = Keys::default();
-        while let Some(key) = map.next_key_seed(TextSeed)? {
-            keys.add(key.clone())?;
-            let Scanned(value) = map.next_value()?;
-            envelope.is_nested |= value.is_none();
-            match (key.as_ref(), value) {
-                ("id", value) => envelope.id = value,
-                ("type", Some(Scalar::Str(kind))) => envelope.kind = Some(kind),
-                _ => {}
-            }
-        }
-        Ok(envelope)
-    }
-}
-
-/// Reads a key, borrowed if the input allows it.
-struct TextSeed;
-
-impl<'de> DeserializeSeed<'de> for TextSeed {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_str(self)
-    }
-}
-
-impl<'de> de::Visitor<'de> for TextSeed {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-}
-
-/// String, number, boolean or `null`.
-enum Scalar<'de> {
-    Str(Cow<'de, str>),
-    Other(Value),
-}
-
-/// Any value, scanned for duplicate keys; only a scalar is kept.
-struct Scanned<'de>(Option<Scalar<'de>>);
-
-impl<'de> Deserialize<'de> for Scanned<'de> {
-    fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(ScannedVisitor)
-    }
-}
-
-struct ScannedVisitor;
-
-impl<'de> de::Visitor<'de> for ScannedVisitor {
-    type Value = Scanned<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Scanned(Some(Scalar::Str(Cow::Borrowed(text)))))
-    }
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Scanned(Some(Scalar::Str(Cow::Owned(text.to_owned())))))
-    }
-    fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Self::Value, E> {
-        Ok(Scanned::other(flag))
-    }
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(Scanned::other(number))
-    }
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Scanned::other(number))
-    }
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-        Ok(Scanned::other(number))
-    }
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(Scanned::other(Value::Null))
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<Scanned>()?.is_some() {}
-        Ok(Scanned(None))
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut keys = Keys::default();
-        while let Some(key) = map.next_key_seed(TextSeed)? {
-            keys.add(key)?;
-            map.next_value::<Scanned>()?;
-        }
-        Ok(Scanned(None))
-    }
-}
-
-impl Scanned<'_> {
-    fn other(value: impl Into<Value>) -> Self {
-        Self(Some(Scalar::Other(value.into())))
-    }
-}
-
-/// The keys of one object so far: the first few unescaped ones in a list, all others in a hash set.
-#[derive(Default)]
-struct Keys<'de> {
-    few: [&'de str; FEW],
-    count: usize,
-    others: Option<HashSet<String>>,
-}
-
-const FEW: usize = 8;
-
-impl<'de> Keys<'de> {
-    fn add<E: de::Error>(&mut self, key: Cow<'de, str>) -> Result<(), E> {
-        let is_other = || self.others.as_ref().is_some_and(|others| others.contains(key.as_ref()));
-        if self.few[..self.count].contains(&key.as_ref()) || is_other() {
-            return Err(E::custom(format_args!("duplicate key `{key}`")));
-        }
-        match key {
-            Cow::Borrowed(key) if self.count < FEW => {
-                self.few[self.count] = key;
-                self.count += 1;
-            }
-            key => drop(self.others.get_or_insert_default().insert(key.into_owned())),
-        }
-        Ok(())
-    }
 }

@@ -4,10 +4,8 @@ use super::repair::repair;
 use pi_rpc_protocol::{
     AgentMessage, BranchSummaryEntry, BranchSummaryMessage, CompactionEntry, CompactionSummaryMessage,
     CustomMessage, CustomMessageEntry, FromJson, JsonError, JsonObject, SessionEntryKind, from_slice,
-    from_str, mend_surrogates,
+    member_from_slice, mend_surrogates,
 };
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// The result of parsing an entry's message.
@@ -41,13 +39,6 @@ pub fn parse(kind: Option<SessionEntryKind>, line: &[u8], at: u64) -> Parsed {
     }
 }
 
-/// A `message` entry, reduced to its message.
-#[derive(Deserialize)]
-struct Holder<'a> {
-    #[serde(borrow)]
-    message: &'a RawValue,
-}
-
 fn parse_message(line: &[u8], at: u64) -> Parsed {
     match read_message(line) {
         Ok(message) => Parsed::whole(Arc::new(rename_hook_message(message))),
@@ -63,15 +54,18 @@ fn parse_message(line: &[u8], at: u64) -> Parsed {
 }
 
 /// Parses the message of an entry directly from the line.
-fn read_message(line: &[u8]) -> Result<AgentMessage, String> {
-    let Holder { message } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    read(message.get().as_bytes()).map_err(|error| error.to_string())
+fn read_message(line: &[u8]) -> Result<AgentMessage, JsonError> {
+    mended(line, |line| member_from_slice(line, "message"))
 }
 
 /// Parses a line as `T`; lone surrogates, which the originals write, become U+FFFD.
 pub fn read<T: FromJson>(line: &[u8]) -> Result<T, JsonError> {
-    from_slice(line).or_else(|error| match std::str::from_utf8(line).map(mend_surrogates) {
-        Ok(text) => from_str(&text),
+    mended(line, from_slice)
+}
+
+fn mended<T>(line: &[u8], read: fn(&[u8]) -> Result<T, JsonError>) -> Result<T, JsonError> {
+    read(line).or_else(|error| match std::str::from_utf8(line).map(mend_surrogates) {
+        Ok(text) => read(text.as_bytes()),
         Err(_) => Err(error),
     })
 }

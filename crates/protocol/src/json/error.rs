@@ -59,6 +59,13 @@ impl JsonError {
         }
     }
 
+    /// The error, found behind so many bytes of the text.
+    #[must_use]
+    pub(super) fn at_column(mut self, column: usize) -> Self {
+        self.0.text += &format!(" at column {column}");
+        self
+    }
+
     /// Whether the text is not JSON, rather than JSON of another shape.
     pub(super) const fn is_syntax(&self) -> bool {
         self.0.is_syntax

@@ -4,12 +4,14 @@
 //! wrapper for those who have a deserializer of serde. Strings with escapes, floats, and values of any shape are left to
 //! `serde_json`.
 
+mod envelope;
 mod error;
 mod reader;
 mod types;
 
+pub(crate) use envelope::Envelope;
 pub use error::JsonError;
 pub(crate) use reader::Const;
 pub use reader::JsonReader;
-pub use types::{FromJson, from_slice, from_str, from_value};
+pub use types::{FromJson, from_slice, from_str, from_value, member_from_slice};
 pub(crate) use types::{TextOrList, deserialize, unknown_tag};

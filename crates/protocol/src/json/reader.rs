@@ -1,9 +1,8 @@
 //! Position in a JSON text, and the steps by which a value is read from it.
 
 use super::{FromJson, JsonError};
-use memchr::memchr2;
-use serde::de::{DeserializeOwned, Expected, IgnoredAny, Unexpected};
-use serde_json::Number;
+use serde::de::{DeserializeOwned, Expected, Unexpected};
+use serde_json::{Number, Value};
 use std::borrow::Cow;
 
 /// Depth at which `serde_json` stops, too.
@@ -46,10 +45,11 @@ impl<'a> JsonReader<'a> {
 
     /// First byte of the next token.
     pub(super) fn peek(&mut self) -> Option<u8> {
-        let rest = &self.text.as_bytes()[self.at..];
-        let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r')).count();
-        self.at += blanks;
-        rest.get(blanks).copied()
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(self.at) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
     }
 
     /// Enters an object.
@@ -96,20 +96,38 @@ impl<'a> JsonReader<'a> {
         Ok(true)
     }
 
-    /// Key of the next member of an object; `None` behind the last.
+    /// Key of the next member of an object, whose value is next; `None` behind the last.
     pub(crate) fn next_key(&mut self, members: &mut Members) -> Result<Option<Cow<'a, str>>, JsonError> {
+        let key = self.key(members)?;
+        if key.is_some() {
+            self.colon()?;
+        }
+        Ok(key)
+    }
+
+    /// [`Self::next_key`] up to the colon.
+    pub(super) fn key(&mut self, members: &mut Members) -> Result<Option<Cow<'a, str>>, JsonError> {
         if !self.has_next(members, b'}')? {
             return Ok(None);
         }
         if self.peek() != Some(b'"') {
             return Err(JsonError::syntax("key must be a string"));
         }
-        let key = self.quoted()?;
+        self.quoted().map(Some)
+    }
+
+    /// The colon behind a key.
+    pub(super) fn colon(&mut self) -> Result<(), JsonError> {
         if self.peek() != Some(b':') {
             return Err(JsonError::syntax("expected `:`"));
         }
         self.at += 1;
-        Ok(Some(key))
+        Ok(())
+    }
+
+    /// How many bytes have been read.
+    pub(super) const fn position(&self) -> usize {
+        self.at
     }
 
     /// Reads the value of the member `name` into `slot`.
@@ -145,7 +163,7 @@ impl<'a> JsonReader<'a> {
         *seen |= bit;
         let is_it = match expected {
             Const::Str(expected) => self.peek() == Some(b'"') && self.quoted()? == expected,
-            Const::Bool(expected) => self.part::<serde_json::Value>()? == expected,
+            Const::Bool(expected) => self.part::<Value>()? == expected,
         };
         match (is_it, expected) {
             (true, _) => Ok(()),
@@ -167,7 +185,7 @@ impl<'a> JsonReader<'a> {
                 Some(b'"') => ahead.quoted(),
                 Some(b't' | b'f') => Ok(Cow::Borrowed(if ahead.part()? { "true" } else { "false" })),
                 _ => {
-                    let value: serde_json::Value = ahead.part()?;
+                    let value: Value = ahead.part()?;
                     Err(JsonError::new(format_args!("`{tag}`: {value} is no kind of frame")))
                 }
             };
@@ -178,8 +196,22 @@ impl<'a> JsonReader<'a> {
     /// Skips a value of any shape.
     pub(crate) fn skip(&mut self) -> Result<(), JsonError> {
         match self.peek() {
+            Some(b'{') => {
+                let mut members = self.object("")?;
+                while self.next_key(&mut members)?.is_some() {
+                    self.skip()?;
+                }
+                Ok(())
+            }
+            Some(b'[') => {
+                let mut members = self.array("")?;
+                while self.has_next(&mut members, b']')? {
+                    self.skip()?;
+                }
+                Ok(())
+            }
             Some(b'"') => self.quoted().map(drop),
-            _ => self.part::<IgnoredAny>().map(drop),
+            _ => self.scalar().map(drop),
         }
     }
 
@@ -206,6 +238,19 @@ impl<'a> JsonReader<'a> {
             return Ok(value.into());
         }
         self.part()
+    }
+
+    /// Reads a number, a boolean or `null`.
+    pub(super) fn scalar(&mut self) -> Result<Value, JsonError> {
+        for (word, value) in
+            [("true", Value::Bool(true)), ("false", Value::Bool(false)), ("null", Value::Null)]
+        {
+            if self.text[self.at..].starts_with(word) {
+                self.at += word.len();
+                return Ok(value);
+            }
+        }
+        self.number(&"a value").map(Value::Number)
     }
 
     /// Reads an integer from `least` to `most`; `5.0` is one, as in JSON Schema.
@@ -263,13 +308,13 @@ impl<'a> JsonReader<'a> {
         let found = match self.peek() {
             Some(b'{') => Unexpected::Map,
             Some(b'[') => Unexpected::Seq,
-            _ => match self.part::<serde_json::Value>() {
+            _ => match self.part::<Value>() {
                 Err(error) => return error,
-                Ok(serde_json::Value::String(text)) => {
+                Ok(Value::String(text)) => {
                     return JsonError::wrong_type(Unexpected::Str(&text), expected);
                 }
-                Ok(serde_json::Value::Bool(flag)) => Unexpected::Bool(flag),
-                Ok(serde_json::Value::Number(number)) => match (number.as_u64(), number.as_i64()) {
+                Ok(Value::Bool(flag)) => Unexpected::Bool(flag),
+                Ok(Value::Number(number)) => match (number.as_u64(), number.as_i64()) {
                     (Some(number), _) => Unexpected::Unsigned(number),
                     (None, Some(number)) => Unexpected::Signed(number),
                     (None, None) => Unexpected::Float(number.as_f64().unwrap_or(f64::NAN)),
@@ -284,18 +329,36 @@ impl<'a> JsonReader<'a> {
     fn quoted(&mut self) -> Result<Cow<'a, str>, JsonError> {
         let start = self.at + 1;
         let rest = &self.text.as_bytes()[start..];
-        match memchr2(b'"', b'\\', rest) {
-            Some(end) if rest[end] == b'"' => {
-                let text = &self.text[start..start + end];
-                if text.bytes().any(|byte| byte < 0x20) {
-                    return Err(JsonError::syntax("control character found while parsing a string"));
-                }
+        let end = end_of_plain_text(rest);
+        match rest.get(end) {
+            Some(b'"') => {
                 self.at = start + end + 1;
-                Ok(Cow::Borrowed(text))
+                Ok(Cow::Borrowed(&self.text[start..start + end]))
             }
             _ => self.part::<String>().map(Cow::Owned),
         }
     }
+}
+
+/// Index of the first quotation mark, backslash or control character; compares eight bytes at once.
+fn end_of_plain_text(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    // The high bit of every byte of `word` that is below `least`, and of none in front of the first of them.
+    const fn below(word: u64, least: u64) -> u64 {
+        word.wrapping_sub(ONES * least) & !word & (ONES << 7)
+    }
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = below(word, 0x20)
+            | below(word ^ (ONES * b'"' as u64), 1)
+            | below(word ^ (ONES * b'\\' as u64), 1);
+        if found != 0 {
+            return index * 8 + found.trailing_zeros() as usize / 8;
+        }
+    }
+    let is_end = |byte: &u8| matches!(byte, b'"' | b'\\' | ..0x20);
+    bytes.len() - rest.len() + rest.iter().position(is_end).unwrap_or(rest.len())
 }
 
 /// The integer that a double without a fraction is; `None` where a double does not hold every integer.

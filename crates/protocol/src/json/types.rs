@@ -3,10 +3,7 @@
 use super::{JsonError, JsonReader};
 use crate::RequestId;
 use indexmap::IndexMap;
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, IgnoredAny},
-};
+use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Number, Value};
 
 /// A type that reads itself from a JSON text.
@@ -23,10 +20,7 @@ pub trait FromJson: Sized {
 /// # Errors
 /// The bytes are not JSON, or not a value of the type; names the path of the value.
 pub fn from_slice<T: FromJson>(bytes: &[u8]) -> Result<T, JsonError> {
-    match str::from_utf8(bytes) {
-        Ok(text) => from_str(text),
-        Err(_) => Err(syntax_error(bytes)),
-    }
+    read_bytes(bytes, T::from_json)
 }
 
 /// [`from_slice`] for a text.
@@ -34,8 +28,45 @@ pub fn from_slice<T: FromJson>(bytes: &[u8]) -> Result<T, JsonError> {
 /// # Errors
 /// As [`from_slice`].
 pub fn from_str<T: FromJson>(text: &str) -> Result<T, JsonError> {
+    read_text(text, T::from_json)
+}
+
+/// Reads one member of an object, whatever the others are.
+///
+/// # Errors
+/// As [`from_slice`], with the path within the member; or the object does not have the member once.
+pub fn member_from_slice<T: FromJson>(bytes: &[u8], name: &str) -> Result<T, JsonError> {
+    read_bytes(bytes, |json| {
+        let mut members = json.object("an object")?;
+        let mut found = None;
+        while let Some(key) = json.next_key(&mut members)? {
+            match key == name {
+                true if found.is_some() => return Err(JsonError::duplicate(name)),
+                true => found = Some(T::from_json(json)?),
+                false => json.skip()?,
+            }
+        }
+        found.ok_or_else(|| JsonError::missing(name))
+    })
+}
+
+fn read_bytes<T>(
+    bytes: &[u8],
+    read: impl FnOnce(&mut JsonReader<'_>) -> Result<T, JsonError>,
+) -> Result<T, JsonError> {
+    match str::from_utf8(bytes) {
+        Ok(text) => read_text(text, read),
+        Err(_) => Err(syntax_error(bytes)),
+    }
+}
+
+/// Reads a text of which nothing may be left over.
+pub(super) fn read_text<'a, T>(
+    text: &'a str,
+    read: impl FnOnce(&mut JsonReader<'a>) -> Result<T, JsonError>,
+) -> Result<T, JsonError> {
     let mut json = JsonReader::new(text);
-    let read = T::from_json(&mut json).and_then(|value| json.end().map(|()| value));
+    let read = read(&mut json).and_then(|value| json.end().map(|()| value));
     read.map_err(|error| if error.is_syntax() { syntax_error(text.as_bytes()) } else { error })
 }
 
@@ -58,7 +89,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: FromJson>(from: D) -> Re
 
 /// The words of `serde_json`, with line and column, for a text that is not JSON.
 fn syntax_error(bytes: &[u8]) -> JsonError {
-    match serde_json::from_slice::<IgnoredAny>(bytes) {
+    match serde_json::from_slice::<Value>(bytes) {
         Err(error) => JsonError::new(error),
         Ok(_) => JsonError::new("recursion limit exceeded"),
     }
@@ -97,7 +128,7 @@ impl FromJson for String {
 impl FromJson for bool {
     fn from_json(json: &mut JsonReader<'_>) -> Result<Self, JsonError> {
         match json.peek() {
-            Some(b't' | b'f') => json.part(),
+            Some(b't' | b'f') => Ok(json.scalar()? == true),
             _ => Err(json.wrong_type(&"a boolean")),
         }
     }
