@@ -1,9 +1,11 @@
-//! The project's own chores, called by the aliases of `.cargo/config.toml`: `cargo bless`, `cargo peers`, `cargo weight`.
+//! The project's own chores, called by the aliases of `.cargo/config.toml`: `cargo bless`, `cargo peers`,
+//! `cargo upstream`, `cargo weight`.
 
 mod bless;
 mod peers;
 mod recipes;
 mod targets;
+mod upstream;
 mod weight;
 
 use std::{
@@ -17,6 +19,8 @@ usage: cargo bless [--all]        write everything anew that is generated and co
                                   and the network, too
        cargo bless TARGET...      write what the tests of these targets write, such as counts
        cargo peers [--all] [...]  test with other people's programs; --all: those of the weekly run, too
+       cargo upstream [pi|omp] [--from VERSION] [--to VERSION]
+                                  what the newest releases of the agents have that the measured ones, or ours, have not
        cargo weight [--table]     count crates and megabytes, and compare them with the limits
        cargo run -p xtask -- recipes [NAME...]
                                   follow the recipes of docs/contributing in a copy of the repository";
@@ -31,6 +35,7 @@ fn main() -> ExitCode {
         "bless" => bless::run(rest),
         "peers" => peers::run(rest),
         "recipes" => recipes::run(rest),
+        "upstream" => upstream::run(rest),
         "weight" => weight::run(rest),
         _ => Err(USAGE.to_owned()),
     };
