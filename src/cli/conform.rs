@@ -22,7 +22,7 @@ use std::{
     path::{Path, PathBuf, absolute},
     process::ExitCode,
     sync::{
-        Mutex, PoisonError,
+        Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -115,12 +115,17 @@ pub fn run(options: &Options) -> ExitCode {
             );
             let failures = run.end_scenario(played, judged.summary.failed + judged.summary.errors > 0);
             stop.store(
-                (options.fail_fast && failures > 0) || run.why_never_started().is_some(),
+                (options.fail_fast && failures > 0)
+                    || run.why_never_started().is_some()
+                    || run.foreign_dialect.get().is_some(),
                 Ordering::Relaxed,
             );
         }
     });
     run.progress.finish();
+    if let Some(foreign) = run.foreign_dialect.get() {
+        return refuse(foreign, HARNESS);
+    }
     match played {
         Ok(subjects) => {
             // A scenario that was not exercised neither meets nor breaks its expectations.
@@ -232,15 +237,18 @@ struct RunWatch {
     has_written: AtomicBool,
     /// Why it cannot be judged at all, if that is so.
     why_never_started: Mutex<Option<String>>,
-    /// Whether the remark about the dialect was made.
+    /// Whether the remark about the version of the dialect was made.
     has_remarked: AtomicBool,
+    /// What shows that the server speaks another dialect, which every scenario would fail by.
+    foreign_dialect: OnceLock<String>,
 }
 
 impl RunWatch {
     fn begin(scenarios: usize) -> Self {
         let progress = Progress::begin(scenarios);
         let [has_written, has_remarked] = [(); 2].map(|()| AtomicBool::new(false));
-        Self { progress, has_written, why_never_started: Mutex::default(), has_remarked }
+        let foreign_dialect = OnceLock::new();
+        Self { progress, has_written, why_never_started: Mutex::default(), has_remarked, foreign_dialect }
     }
 
     /// Counts a scenario. Returns the number of failures.
@@ -251,10 +259,14 @@ impl RunWatch {
             let reason = played.subject.reason.as_deref().unwrap_or_default();
             why.get_or_insert_with(|| reason.lines().next().unwrap_or_default().to_owned());
         }
-        if let Some(mismatch) = &played.mismatch
-            && !self.has_remarked.swap(true, Ordering::Relaxed)
-        {
-            self.progress.print(&format!("conform: {}", mismatch.of_server()));
+        match &played.mismatch {
+            Some(mismatch) if mismatch.judged.base() != mismatch.other.base() => {
+                let _ = self.foreign_dialect.set(mismatch.of_server());
+            }
+            Some(mismatch) if !self.has_remarked.swap(true, Ordering::Relaxed) => {
+                self.progress.print(&format!("conform: {}", mismatch.of_server()));
+            }
+            _ => {}
         }
         self.progress.end_scenario(&played.subject.name, has_failed)
     }

@@ -58,7 +58,7 @@ pub struct LoginArguments {
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
     /// Use the agent directory of this dialect
-    #[arg(long, default_value = "pi", env = "PI_RPC_DIALECT")]
+    #[arg(long, default_value_t = super::options::DEFAULT_DIALECT.as_str().to_owned(), env = "PI_RPC_DIALECT")]
     dialect: String,
 }
 
@@ -68,7 +68,7 @@ pub struct LogoutArguments {
     /// Forget the login at this provider; without one: list them
     provider: Option<String>,
     /// Use the agent directory of this dialect
-    #[arg(long, default_value = "pi", env = "PI_RPC_DIALECT")]
+    #[arg(long, default_value_t = super::options::DEFAULT_DIALECT.as_str().to_owned(), env = "PI_RPC_DIALECT")]
     dialect: String,
 }
 

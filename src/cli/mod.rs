@@ -156,7 +156,7 @@ enum Command {
 
 const AFTER_HELP: &str = "\
 pi-rpc --mode rpc [OPTIONS] is the same as pi-rpc serve [OPTIONS]: point a host at this binary instead of pi or xcsh. \
-The dialect is that of --dialect, else PI_RPC_DIALECT, else, when serving, the name that the binary is started by, else pi.
+The dialect is that of --dialect, else PI_RPC_DIALECT, else, when serving, the name that the binary is started by, else pi-1.
 
 Examples:
   pi-rpc -p --model scripted/demo \"Hello\"

@@ -30,7 +30,7 @@ pub struct Options {
     #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true, value_delimiter = ',', default_missing_value = "")]
     discover: Option<Vec<String>>,
     /// Use the agent directory of this dialect
-    #[arg(long, default_value = "pi", env = "PI_RPC_DIALECT")]
+    #[arg(long, default_value_t = super::options::DEFAULT_DIALECT.as_str().to_owned(), env = "PI_RPC_DIALECT")]
     dialect: String,
 }
 

@@ -473,9 +473,12 @@ pub fn is_host_option(word: &str) -> bool {
     HOST_OPTIONS.contains(&word) || word.starts_with("--mode=") || word.starts_with("--list-models=")
 }
 
-/// The dialect of `PI_RPC_DIALECT`, else of the name that the binary was started by, else pi.
+/// The dialect where nothing names one: that of the pi which npm installs.
+pub const DEFAULT_DIALECT: Dialect = Dialect::Pi1;
+
+/// The dialect of `PI_RPC_DIALECT`, else of the name that the binary was started by, else [`DEFAULT_DIALECT`].
 pub fn default_dialect(started_as: Option<&OsString>) -> Result<Dialect, Refusal> {
-    Ok(implied_dialect(started_as)?.unwrap_or(Dialect::Pi))
+    Ok(implied_dialect(started_as)?.unwrap_or(DEFAULT_DIALECT))
 }
 
 /// The dialect of `PI_RPC_DIALECT`, else of the name that the binary was started by.

@@ -145,7 +145,7 @@ impl ServerCommand {
         let mut argv = vec![program.into_os_string(), mode.into()];
         argv.extend(dialect.into_iter().flat_map(|dialect| ["--dialect".into(), dialect.into()]));
         argv.extend(others);
-        let told = if is_attached { told } else { told.or(Some(pi_rpc_protocol::Dialect::Pi.into())) };
+        let told = if is_attached { told } else { told.or(Some(super::options::DEFAULT_DIALECT.into())) };
         Ok(Self { argv, dialect: told })
     }
 }

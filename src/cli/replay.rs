@@ -97,7 +97,7 @@ pub fn run(options: &Options) -> ExitCode {
     if part.cut {
         warn(&format!("{path}: strings were shortened when this was recorded; they are played as they are"));
     }
-    let dialect = options.dialect.or(part.dialect).unwrap_or(Dialect::Pi);
+    let dialect = options.dialect.or(part.dialect).unwrap_or(super::options::DEFAULT_DIALECT);
     let mut replay = Replay::new(part, dialect);
     let (sender, lines) = sync_channel(LINE_CAPACITY);
     thread::spawn(move || read_stdin(&sender));

@@ -17,7 +17,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 #[derive(Args)]
 pub struct Options {
     /// Dialect to export
-    #[arg(long, default_value = "pi", env = "PI_RPC_DIALECT")]
+    #[arg(long, default_value_t = super::options::DEFAULT_DIALECT.as_str().to_owned(), env = "PI_RPC_DIALECT")]
     dialect: String,
     /// Format of the export
     #[arg(long, value_enum, default_value_t = Format::JsonSchema)]
@@ -115,7 +115,7 @@ pub fn run(options: &Options) -> ExitCode {
         None if options.format.is_per_dialect() => {
             return refuse(&super::unknown_dialect(&options.dialect), super::USAGE);
         }
-        None => Dialect::Pi,
+        None => super::options::DEFAULT_DIALECT,
     };
     let has_parts =
         matches!(options.format, Format::JsonSchema | Format::Typescript | Format::Go | Format::Openapi);

@@ -43,11 +43,12 @@ pub fn binary() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_pi-rpc"))
 }
 
-/// The binary with nothing of our environment but the path, in `directory`, whose name marks its processes.
+/// The binary with nothing of our environment but the path, in `directory`, whose name marks its processes. It speaks
+/// `pi` unless an argument says otherwise.
 pub fn command(program: &Path, directory: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    command.env("HOME", directory).env("TMPDIR", directory).current_dir(directory);
+    command.env("HOME", directory).env("TMPDIR", directory).env("PI_RPC_DIALECT", "pi").current_dir(directory);
     command
 }
 

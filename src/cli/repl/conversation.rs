@@ -47,7 +47,7 @@ const MAX_UNDECIDED: usize = 512;
 impl Conversation {
     /// A conversation with the server `argv`, in a dialect that was told or is found by the frames.
     pub fn begin(told: Option<DialectVersion>, argv: &[String]) -> Self {
-        let spoken = told.unwrap_or(Dialect::Pi.into());
+        let spoken = told.unwrap_or(crate::cli::options::DEFAULT_DIALECT.into());
         let undecided = Undecided { sample: DialectSample::new(), records: Vec::new() };
         let mut conversation = Self {
             dialect: spoken.dialect,
