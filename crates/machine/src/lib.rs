@@ -66,7 +66,10 @@ pub use kind::{Kind, Step};
 pub use pi_rpc_protocol::{RuleId as Rule, Tier};
 pub use regions::Machine;
 pub use requests::{OpenRequest, Requests, ResponseHead, ResponseMatch, StrayResponse};
-pub use session_state::levels::{Levels, without_thinking};
+pub use session_state::{
+    known_members::KnownMembers,
+    member_history::{Knowledge, MemberHistory},
+};
 pub use state::State;
 pub use unreadable_frame::UnreadableFrame;
 pub use violation::Violation;

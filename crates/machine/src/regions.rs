@@ -153,7 +153,7 @@ impl<D: Carried> Machine<D> {
         let contradiction = |value: &MemberValue| {
             let member = value.member();
             let is_open = known.is_changing(member) || (extensions && member.is_silent());
-            !is_open && !known.allows(value)
+            !is_open && !known.members.allows(value)
         };
         values.into_iter().find(contradiction).map(|value| value.member())
     }

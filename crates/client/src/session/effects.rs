@@ -6,11 +6,10 @@ use super::{
     members::Contest,
     state::{Cause, OpenCommand, SessionState, ShellMessage},
 };
-use pi_rpc_machine::{Levels, without_thinking};
 use pi_rpc_protocol::{
-    AgentMessage, AgentSessionEvent, DialectCleansSessionName, Effect, EffectCode, MemberValue,
-    MessageContent, PromptCommand, RpcCommand, RpcSuccess, SessionMember as Member, StreamingBehavior,
-    ThinkingLevel, UserContent, effects_of_event, effects_of_success,
+    AgentMessage, AgentSessionEvent, Effect, EffectCode, MemberValue, MessageContent, PromptCommand,
+    RpcCommand, RpcSuccess, SessionMember as Member, StreamingBehavior, UserContent, effects_of_event,
+    effects_of_success,
 };
 
 /// The frame that causes an effect.
@@ -59,12 +58,6 @@ impl SessionState {
     fn apply(&mut self, effect: Effect, source: Source<'_>) {
         let by = source.cause();
         match effect {
-            Effect::Set(value) | Effect::Next(value, _) => self.set(value.member(), Some(value), source),
-            Effect::Changed(value, EffectCode::CleanName) => {
-                self.set(value.member(), self.cleaned(&value), source);
-            }
-            Effect::Changed(value, _) => self.forget(value.member(), by),
-            Effect::Clamp(member, wanted, _) => self.set(member, self.clamped(wanted), source),
             Effect::Reset(member) => {
                 let is_contested =
                     source.open().is_some_and(|open| self.is_contested(member, open, Contest::Sets));
@@ -86,6 +79,11 @@ impl SessionState {
                 }
             }
             Effect::Code(code, members) => self.run_code(code, members, source),
+            effect => {
+                for (member, to) in self.members.after(effect, self.dialect) {
+                    self.set(member, to.into_value(), source);
+                }
+            }
         }
     }
 
@@ -215,42 +213,6 @@ impl SessionState {
         };
         if used {
             self.forget(Member::Usage, Cause::Event);
-        }
-    }
-
-    /// The session's name as the server cleans it; `None` if that cannot be predicted.
-    fn cleaned(&self, value: &MemberValue) -> Option<MemberValue> {
-        let MemberValue::SessionName(Some(name)) = value else { return None };
-        let name = name.trim();
-        let is_cleaned = |letter: char| letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
-        let is_plain = self.dialect.record().cleans_session_name == DialectCleansSessionName::Nothing
-            || !(name.contains(is_cleaned) || name.contains("  "));
-        (is_plain && !name.is_empty()).then(|| MemberValue::SessionName(Some(name.to_owned())))
-    }
-
-    /// The supported level nearest to `wanted`; `None`: to the current one.
-    fn clamped(&self, wanted: Option<MemberValue>) -> Option<MemberValue> {
-        let record = self.dialect.record();
-        let wanted: Option<ThinkingLevel> = match wanted {
-            Some(MemberValue::ThinkingLevel(level)) => level,
-            Some(_) => return None,
-            // Each model has a level of its own, which is unknown.
-            None if record.level_follows_model => return None,
-            None => self.thinking_level()?,
-        };
-        let model = self.model().flatten();
-        if model.is_some_and(|model| !model.reasoning) {
-            return Some(MemberValue::ThinkingLevel(without_thinking(record)));
-        }
-        let Some(wanted) = wanted else { return model.map(|_| MemberValue::ThinkingLevel(None)) };
-        let levels = match (self.get(Member::ThinkingLevels), model) {
-            (Some(MemberValue::ThinkingLevels(list)), _) => Levels::exactly(list),
-            (_, Some(model)) => Levels::of(model, self.dialect.base()),
-            _ => return None,
-        };
-        match levels.clamp(wanted).as_slice() {
-            [only] => Some(MemberValue::ThinkingLevel(Some(*only))),
-            _ => None,
         }
     }
 }

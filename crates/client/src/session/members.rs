@@ -4,6 +4,7 @@ use super::{
     lists::no_tokens,
     state::{Cause, Change, OpenCommand, SessionState},
 };
+use pi_rpc_machine::Knowledge;
 use pi_rpc_protocol::{MemberValue, SessionMember as Member, TokenTotals};
 
 impl SessionState {
@@ -84,10 +85,8 @@ impl SessionState {
     }
 
     pub(super) fn store(&mut self, member: Member, value: Option<MemberValue>) {
-        let changes = self.values[member as usize] != value;
-        if changes {
-            self.values[member as usize] = value;
-        }
+        let changes = self.get(member) != value.as_ref();
+        self.members.slot_mut(member).set(value.map_or(Knowledge::Unknown, Knowledge::Known));
         self.revise(member, changes);
     }
 

@@ -1,7 +1,7 @@
 //! [`SessionState`]: the known members of a session, and how they are read.
 
 use super::lists::List;
-use pi_rpc_machine::{Machine, State};
+use pi_rpc_machine::{KnownMembers, Machine, State};
 use pi_rpc_protocol::{
     AgentMessage, Dialect, DialectStreamingFlag, Disposition, FlowState, MemberValue, Model, RequestId,
     RpcCommand, RpcCommandKind, RpcExtensionUIRequest, SessionEntry, SessionMember as Member, ThinkingLevel,
@@ -72,7 +72,7 @@ pub struct Agreement {
 pub struct SessionState {
     pub(super) machine: Machine,
     pub(super) dialect: Dialect,
-    pub(super) values: [Option<MemberValue>; Member::ALL.len()],
+    pub(super) members: KnownMembers,
     pub(super) messages: List<AgentMessage>,
     pub(super) entries: List<SessionEntry>,
     pub(super) usage: Option<TokenTotals>,
@@ -144,7 +144,7 @@ impl SessionState {
         Self {
             machine: Machine::new(dialect, false),
             dialect,
-            values: std::array::from_fn(|_| None),
+            members: KnownMembers::default(),
             messages: List::default(),
             entries: List::default(),
             usage: None,
@@ -222,7 +222,7 @@ impl SessionState {
 
     /// The value of a member. `None` for messages, entries and usage, which have methods of their own.
     pub const fn get(&self, member: Member) -> Option<&MemberValue> {
-        self.values[member as usize].as_ref()
+        self.members.slot(member).value()
     }
 
     /// Whether the value of a member is known.
@@ -244,11 +244,8 @@ impl SessionState {
     }
 
     /// The thinking level; `Some(None)`: none is set.
-    pub const fn thinking_level(&self) -> Option<Option<ThinkingLevel>> {
-        match self.get(Member::ThinkingLevel) {
-            Some(MemberValue::ThinkingLevel(level)) => Some(*level),
-            _ => None,
-        }
+    pub fn thinking_level(&self) -> Option<Option<ThinkingLevel>> {
+        self.members.level()
     }
 
     /// The messages of the conversation.
@@ -320,7 +317,7 @@ impl SessionState {
 
 impl fmt::Debug for SessionState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<&MemberValue> = self.values.iter().flatten().collect();
+        let known: Vec<&MemberValue> = Member::ALL.iter().filter_map(|member| self.get(*member)).collect();
         f.debug_struct("SessionState")
             .field("dialect", &self.dialect)
             .field("state", &self.state())

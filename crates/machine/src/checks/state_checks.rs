@@ -8,7 +8,8 @@ use crate::{
     findings::Findings,
     requests::OpenRequest,
     session_state::{
-        known_state::{KnownState, is_act, key, may_be_cut},
+        known_members::key,
+        known_state::{KnownState, is_act, may_be_cut},
         member_history::Knowledge,
         todos::is_finished,
     },
@@ -76,16 +77,16 @@ impl StateChecks {
             success_data::judge(&self.known, command, success, since, at, found);
         }
         let before = [Member::ThinkingLevel, Member::SessionName].map(|member| {
-            let slot = self.known.slot(member);
+            let slot = self.known.members.slot(member);
             (member, slot.value().cloned(), slot.is_unchanged_since(since))
         });
-        let model = self.known.model().map(key);
+        let model = self.known.members.model().map(key);
         let left = self.known.previous_session(at);
         self.known.apply_success(command, success, at);
         self.told_first(before, command.kind(), at, found);
         self.model_told_first(model, command.kind(), at, found);
         self.known.switch_session(command, success, left, at);
-        self.known.note_level();
+        self.known.members.note_level();
     }
 
     /// Takes in a response that could not be read: the members that its command may have changed become unknown.
@@ -119,11 +120,11 @@ impl StateChecks {
         if let AgentSessionEvent::TodoReminder(reminder) = event
             && !at.cut
         {
-            self.reminders.judge(reminder, self.known.todo_phases(), found);
+            self.reminders.judge(reminder, self.known.members.todo_phases(), found);
         }
         let excused = || self.known.may_change_silently() || self.known.is_changing(Member::TodoPhases);
         if matches!(event, AgentSessionEvent::TodoAutoClear(_))
-            && let Some(phases) = self.known.todo_phases()
+            && let Some(phases) = self.known.members.todo_phases()
             && !excused()
         {
             let mut tasks = phases.iter().flat_map(|phase| &phase.tasks);
@@ -166,7 +167,7 @@ impl StateChecks {
             });
         }
         if let RpcSuccess::GetAvailableThinkingLevels(list) = success
-            && self.known.slot(Member::Model).is_unchanged_since(since)
+            && self.known.members.slot(Member::Model).is_unchanged_since(since)
         {
             success_data::levels_agree(&self.known, &list.data.levels, at, found);
         }
@@ -182,7 +183,7 @@ impl StateChecks {
                 continue;
             }
             let silent = member.is_silent() && self.known.may_change_silently();
-            let slot = self.known.slot(member);
+            let slot = self.known.members.slot(member);
             let agrees = slot.allows_since(since, &value);
             if let (Some(rule), false) = (rule_of(member), silent) {
                 match slot.now() {
@@ -206,10 +207,10 @@ impl StateChecks {
                 if let MemberValue::ThinkingLevel(level) = &value {
                     self.known.sessions.learn_level(*level);
                 }
-                self.known.slot_mut(value.member()).learn(value);
+                self.known.members.slot_mut(value.member()).set(Knowledge::Known(value));
             }
         }
-        self.known.note_level();
+        self.known.members.note_level();
     }
 
     /// Judges that an idle server without other commands is not compacting.
@@ -230,11 +231,15 @@ impl StateChecks {
             return;
         }
         let is_known = |member| {
-            known.slot(member).since(known.run_prompt()).all(|known| matches!(known, Knowledge::Known(_)))
+            known
+                .members
+                .slot(member)
+                .since(known.run_prompt())
+                .all(|known| matches!(known, Knowledge::Known(_)))
         };
         if is_known(Member::Model) && !known.is_changing(Member::Model) {
             let models =
-                known.slot(Member::Model).since(known.run_prompt()).filter_map(|known| match known {
+                known.members.slot(Member::Model).since(known.run_prompt()).filter_map(|known| match known {
                     Knowledge::Known(MemberValue::Model(model)) => model.as_ref(),
                     _ => None,
                 });
@@ -244,8 +249,10 @@ impl StateChecks {
                 format!("an answer of {}, not of {reported}", names.join(" or "))
             });
         }
-        let levels =
-            known.levels_since(known.run_prompt()).filter(|_| !known.is_changing(Member::ThinkingLevel));
+        let levels = known
+            .members
+            .levels_since(known.run_prompt())
+            .filter(|_| !known.is_changing(Member::ThinkingLevel));
         if let (Some(reported), Some(levels)) = (message.thinking_level, levels) {
             found.expect(Rule::AnswerModel, levels.contains(&Some(reported)), || {
                 let words: Vec<&str> = levels.iter().flatten().map(|level| level.as_str()).collect();
@@ -271,7 +278,7 @@ impl StateChecks {
             return;
         }
         let event = AgentSessionEventKind::ModelChanged;
-        let now = self.known.model().map(key);
+        let now = self.known.members.model().map(key);
         let is_judged = before.is_some() && now.is_some() && before != now && event.is_in(at.base());
         if is_judged && !self.known.may_change_silently() && !at.cut {
             found.expect(Rule::ChangesTold, is_told, || format!("`{}` first", event.as_str()));
@@ -290,7 +297,9 @@ impl StateChecks {
         let events = [AgentSessionEventKind::ThinkingLevelChanged, AgentSessionEventKind::SessionInfoChanged];
         for ((member, before, is_unchanged), event) in before.into_iter().zip(events) {
             let sets = !matches!(command, RpcCommandKind::NewSession) && command.changes().contains(&member);
-            let (Some(before), Some(now)) = (before, self.known.slot(member).value()) else { continue };
+            let (Some(before), Some(now)) = (before, self.known.members.slot(member).value()) else {
+                continue;
+            };
             if !sets || self.known.may_change_silently() || at.cut || !event.is_in(at.base()) {
                 continue;
             }

@@ -44,7 +44,7 @@ pub fn judge(
             agrees(known, model, "/data", found);
         }
         (RpcCommand::CycleModel(_), RpcSuccess::CycleModel(response)) => {
-            let is_one = known.models().is_some_and(|models| models.len() < 2);
+            let is_one = known.members.models().is_some_and(|models| models.len() < 2);
             // Before, the model may have been the only one of the list.
             let may_start = at.dialect.record().cycles_to_first && !is_listed(known);
             let fits = match (&response.data, known.cycling) {
@@ -93,7 +93,7 @@ fn agrees(known: &KnownState, model: &Model, pointer: &str, found: &mut Findings
     if known.may_change_silently() {
         return;
     }
-    if let Some(listed) = known.models().and_then(|models| models.iter().find(same)) {
+    if let Some(listed) = known.members.models().and_then(|models| models.iter().find(same)) {
         found.expect_same(Rule::ModelsSteady, pointer, "the model as the list has it", listed, model);
     }
 }
@@ -103,7 +103,7 @@ fn next_model(known: &KnownState, cycle: &ModelCycle, at: &FrameContext, found: 
     if cycle.is_scoped || known.may_change_silently() || known.is_changing(Member::Model) {
         return;
     }
-    let (Some(models), Some(current)) = (known.models(), known.model()) else { return };
+    let (Some(models), Some(current)) = (known.members.models(), known.members.model()) else { return };
     let next = match models.iter().position(|model| is_same(model, current)) {
         None if at.dialect.record().cycles_to_first => 0,
         place => (place.unwrap_or(0) + 1) % models.len().max(1),
@@ -118,7 +118,7 @@ fn next_model(known: &KnownState, cycle: &ModelCycle, at: &FrameContext, found: 
 
 /// Whether the current model is in the list of models, as far as both are known.
 fn is_listed(known: &KnownState) -> bool {
-    let (Some(models), Some(current)) = (known.models(), known.model()) else { return false };
+    let (Some(models), Some(current)) = (known.members.models(), known.members.model()) else { return false };
     models.iter().any(|model| is_same(model, current))
 }
 
@@ -137,13 +137,13 @@ fn next_level(
     if known.may_change_silently() || known.is_changing(Member::ThinkingLevel) {
         return;
     }
-    let Some(model) = known.model() else { return };
+    let Some(model) = known.members.model() else { return };
     found.expect(Rule::CycleNext, model.reasoning == reported.is_some(), || match model.reasoning {
         true => "a level, as the model thinks".to_owned(),
         false => "null, as the model does not think".to_owned(),
     });
     let (Some(reported), Some(mut before), Some(levels)) =
-        (reported, known.levels_since(asked_at), known.levels(at.base()))
+        (reported, known.members.levels_since(asked_at), known.members.levels(at.base()))
     else {
         return;
     };
@@ -166,7 +166,7 @@ pub fn levels_agree(known: &KnownState, reported: &[ThinkingLevel], at: &FrameCo
     if known.may_change_silently() || known.is_changing(Member::Model) {
         return;
     }
-    let levels = known.model().map(|model| Levels::of(model, at.base()));
+    let levels = known.members.model().map(|model| Levels::of(model, at.base()));
     if let Some(list) = levels.as_ref().and_then(Levels::list) {
         let reported = reported.to_vec();
         found.expect_same(

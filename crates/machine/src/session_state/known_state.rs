@@ -1,17 +1,16 @@
 //! What frames have shown of the members of the session's state.
 
 use super::{
-    levels::{Levels, without_thinking},
-    member_history::{Knowledge, MemberHistory},
+    known_members::KnownMembers,
+    member_history::Knowledge,
     session_history::{PreviousSession, SessionHistory},
-    todos::{without_one_finished, written_todos},
+    todos::written_todos,
 };
 use crate::{checks::frame_context::FrameContext, requests::OpenRequest};
 use pi_rpc_protocol::{
-    AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, Base, DialectCleansSessionName,
-    DialectRecord, Effect, EffectCode, MemberValue, Model, RpcCommand, RpcExtensionUIRequest, RpcSuccess,
-    SessionMember as Member, StopReason, ThinkingLevel, TodoPhase, effects_of_event, effects_of_success,
-    members_of_success,
+    AgentMessage, AgentMessageKind, AgentSessionEvent, Effect, MemberValue, RpcCommand,
+    RpcExtensionUIRequest, RpcSuccess, SessionMember as Member, StopReason, effects_of_event,
+    effects_of_success, members_of_success,
 };
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -20,11 +19,10 @@ use std::collections::VecDeque;
 /// outstanding commands the oldest are dropped.
 #[derive(Clone, Debug, Default)]
 pub struct KnownState {
-    slots: [MemberHistory; Member::ALL.len()],
+    /// The known values of the members.
+    pub members: KnownMembers,
     /// Outstanding commands, oldest first.
     open: VecDeque<PendingCommand>,
-    /// The latest levels that were in effect, each with its model.
-    levels_seen: VecDeque<(String, ThinkingLevel)>,
     /// The frame of the first prompt for the next run.
     prompted: Option<u64>,
     /// The frame of the prompt that began the current run, or the last one.
@@ -64,8 +62,6 @@ pub struct PendingCommand {
 
 /// The most outstanding commands that are kept.
 const MAX_COMMANDS: usize = 4096;
-/// The most levels that are remembered.
-const MAX_LEVELS: usize = 64;
 
 impl KnownState {
     /// Takes in a command, the request with this number.
@@ -104,7 +100,7 @@ impl KnownState {
     pub fn forget_passed(&mut self, at: &FrameContext) {
         let oldest = self.open.front().map_or(at.frame, |open| open.frame).min(self.run_prompt);
         let oldest = self.prompted.map_or(oldest, |prompted| oldest.min(prompted));
-        self.slots.iter_mut().for_each(|slot| slot.forget_before(oldest));
+        Member::ALL.into_iter().for_each(|member| self.members.slot_mut(member).forget_before(oldest));
     }
 
     /// Takes in an unreadable response or an error: the members that the command may have changed become unknown.
@@ -121,54 +117,13 @@ impl KnownState {
     /// Learns the members that a success response reports, without judging them.
     pub fn learn(&mut self, success: &RpcSuccess, at: &FrameContext) {
         members_of_success(success, at.base(), &mut |_, value| {
-            self.slots[value.member() as usize].change(at.frame, Knowledge::Known(value));
+            self.members.slot_mut(value.member()).change(at.frame, Knowledge::Known(value));
         });
     }
 
     /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, at: &FrameContext) {
         self.forget_all(at.frame);
-    }
-
-    /// The model, if known.
-    pub fn model(&self) -> Option<&Model> {
-        match self.slot(Member::Model).value()? {
-            MemberValue::Model(model) => model.as_ref(),
-            _ => None,
-        }
-    }
-
-    /// The todos, if known.
-    pub fn todo_phases(&self) -> Option<&[TodoPhase]> {
-        match self.slot(Member::TodoPhases).value()? {
-            MemberValue::TodoPhases(phases) => Some(phases),
-            _ => None,
-        }
-    }
-
-    /// The available models, if known.
-    pub fn models(&self) -> Option<&[Model]> {
-        match self.slot(Member::Models).value()? {
-            MemberValue::Models(models) => Some(models),
-            _ => None,
-        }
-    }
-
-    /// The thinking level, if known; `Some(None)` if none is set.
-    pub fn level(&self) -> Option<Option<ThinkingLevel>> {
-        match self.slot(Member::ThinkingLevel).value()? {
-            MemberValue::ThinkingLevel(level) => Some(*level),
-            _ => None,
-        }
-    }
-
-    /// The possible thinking levels since `frame`, the latest first; `None` if they are not known.
-    pub fn levels_since(&self, frame: u64) -> Option<Vec<Option<ThinkingLevel>>> {
-        let level = |known: &Knowledge| match known {
-            Knowledge::Known(MemberValue::ThinkingLevel(level)) => Some(*level),
-            _ => None,
-        };
-        self.slot(Member::ThinkingLevel).since(frame).map(level).collect()
     }
 
     /// Notes that an extension has acted.
@@ -191,36 +146,12 @@ impl KnownState {
         self.has_extension_acted
     }
 
-    /// Whether the member can have this value now. Models are compared by name, as the server may know more members of a model
-    /// than the dialect reports.
-    pub fn allows(&self, value: &MemberValue) -> bool {
-        let now = self.slot(value.member()).now();
-        match (value, now) {
-            (MemberValue::Model(Some(model)), Knowledge::Known(MemberValue::Model(Some(known)))) => {
-                key(model) == key(known)
-            }
-            _ => now.allows(value),
-        }
-    }
-
     /// Whether an outstanding command may change the member.
     pub fn is_changing(&self, member: Member) -> bool {
         self.open
             .iter()
             .filter_map(|open| open.command.as_ref())
             .any(|it| it.kind().changes().contains(&member))
-    }
-
-    /// The thinking levels of the model, as far as they are known.
-    pub fn levels(&self, base: Base) -> Option<Levels> {
-        if let Some(MemberValue::ThinkingLevels(list)) = self.slot(Member::ThinkingLevels).value() {
-            return Some(Levels::exactly(list));
-        }
-        let model = self.model()?;
-        let mut levels = Levels::of(model, base);
-        let key = key(model);
-        self.levels_seen.iter().filter(|(of, _)| *of == key).for_each(|(_, level)| levels.confirm(*level));
-        Some(levels)
     }
 
     /// Applies the effects of a successful command.
@@ -232,7 +163,7 @@ impl KnownState {
                 Some(_) => CycleRange::All,
             };
         }
-        let level_before = self.level();
+        let level_before = self.members.level();
         let mut effects = Vec::new();
         effects_of_success(command, success, at.base(), &mut |effect| effects.push(effect));
         for effect in effects {
@@ -246,7 +177,7 @@ impl KnownState {
             RpcSuccess::CycleThinkingLevel(response) if response.data.is_none() => {}
             RpcSuccess::SetThinkingLevel(_) | RpcSuccess::CycleThinkingLevel(_) => {
                 // A level that stays the same is stored only where a session begins.
-                let is_other = |before| !self.allows(&MemberValue::ThinkingLevel(before));
+                let is_other = |before| !self.members.allows(&MemberValue::ThinkingLevel(before));
                 self.sessions.has_level |= !self.sessions.is_copy || level_before.is_some_and(is_other);
             }
             _ => {}
@@ -255,7 +186,7 @@ impl KnownState {
 
     /// What is known of the session when it is left.
     pub fn previous_session(&self, at: &FrameContext) -> PreviousSession {
-        let name = match self.slot(Member::SessionName).value() {
+        let name = match self.members.slot(Member::SessionName).value() {
             Some(MemberValue::SessionName(name)) => Some(name.clone()),
             _ => None,
         };
@@ -266,8 +197,8 @@ impl KnownState {
             id: self.id().cloned(),
             file: self.file().cloned(),
             name,
-            model: self.model().filter(|_| self.sessions.has_model && is_sure).cloned(),
-            level: self.level().filter(|_| has_level),
+            model: self.members.model().filter(|_| self.sessions.has_model && is_sure).cloned(),
+            level: self.members.level().filter(|_| has_level),
             has_level,
             level_changes: self.sessions.level_changes,
             is_written: self.sessions.is_answered,
@@ -316,14 +247,14 @@ impl KnownState {
     }
 
     fn id(&self) -> Option<&String> {
-        match self.slot(Member::SessionId).value()? {
+        match self.members.slot(Member::SessionId).value()? {
             MemberValue::SessionId(id) => Some(id),
             _ => None,
         }
     }
 
     fn file(&self) -> Option<&String> {
-        match self.slot(Member::SessionFile).value()? {
+        match self.members.slot(Member::SessionFile).value()? {
             MemberValue::SessionFile(file) => file.as_ref(),
             _ => None,
         }
@@ -342,6 +273,7 @@ impl KnownState {
             self.sessions.is_answered |= !is_cut_off;
             // Some servers reopen a session with the model of its last answer.
             self.sessions.answers_differ |= self
+                .members
                 .model()
                 .is_none_or(|model| model.provider != answer.provider || model.id != answer.model);
         }
@@ -369,75 +301,9 @@ impl KnownState {
     }
 
     fn apply(&mut self, effect: Effect, at: &FrameContext) {
-        let record = at.dialect.record();
-        let (member, to) = match effect {
-            Effect::Set(value) | Effect::Next(value, _) => (value.member(), Knowledge::Known(value)),
-            Effect::Reset(member) => {
-                (member, member.first_value().map_or(Knowledge::Unknown, Knowledge::Known))
-            }
-            Effect::Forget(member) | Effect::Append(member) | Effect::Add(member) => {
-                (member, Knowledge::Unknown)
-            }
-            Effect::Clamp(member, wanted, _) => (member, self.clamped(wanted, record, at.base())),
-            Effect::Changed(value, code) => {
-                let member = value.member();
-                (member, changed(value, code, record))
-            }
-            Effect::Code(EffectCode::ClearDoneTodo, _) => {
-                let lists = self.todo_phases().into_iter().flat_map(without_one_finished);
-                let lists: Vec<MemberValue> = lists.map(MemberValue::TodoPhases).collect();
-                let known = if lists.is_empty() { Knowledge::Unknown } else { Knowledge::OneOf(lists) };
-                (Member::TodoPhases, known)
-            }
-            Effect::Code(_, members) => {
-                for member in members {
-                    self.change(*member, Knowledge::Unknown, at.frame);
-                }
-                return;
-            }
-        };
-        let is_doubtful = at.cut && matches!(&to, Knowledge::Known(value) if may_be_cut(value));
-        self.change(member, if is_doubtful { Knowledge::Unknown } else { to }, at.frame);
-    }
-
-    /// The level in effect for a requested level, or for the current one if `wanted` is `None`.
-    fn clamped(&self, wanted: Option<MemberValue>, record: &DialectRecord, base: Base) -> Knowledge {
-        let Some(model) = self.model() else { return Knowledge::Unknown };
-        let level = MemberValue::ThinkingLevel;
-        if !model.reasoning {
-            return Knowledge::Known(level(without_thinking(record)));
-        }
-        let is_told = AgentSessionEventKind::ThinkingLevelChanged.is_in(base);
-        let wanted = match (wanted, self.level()) {
-            (Some(MemberValue::ThinkingLevel(level)), _) => level,
-            // If it has changed with the model, an event has reported it.
-            (None, Some(now)) if is_told => return Knowledge::Known(level(now)),
-            // If each model has a level of its own, that is not known.
-            (None, Some(now)) if !record.level_follows_model => now,
-            _ => return Knowledge::Unknown,
-        };
-        let Some(wanted) = wanted else { return Knowledge::Known(level(None)) };
-        let mut results: Vec<_> =
-            self.levels(base).map(|levels| levels.clamp(wanted)).unwrap_or_default().into_iter().collect();
-        match (results.pop(), results.is_empty()) {
-            (None, _) => Knowledge::Unknown,
-            (Some(only), true) => Knowledge::Known(level(Some(only))),
-            (Some(last), false) => {
-                Knowledge::OneOf(results.into_iter().chain([last]).map(|it| level(Some(it))).collect())
-            }
-        }
-    }
-
-    /// Remembers the level in effect as one that the model supports.
-    pub fn note_level(&mut self) {
-        if let (Some(model), Some(Some(level))) = (self.model(), self.level()) {
-            let seen = (key(model), level);
-            if !self.levels_seen.contains(&seen) {
-                self.levels_seen.push_back(seen);
-                if self.levels_seen.len() > MAX_LEVELS {
-                    self.levels_seen.pop_front();
-                }
-            }
+        for (member, to) in self.members.after(effect, at.dialect) {
+            let is_doubtful = at.cut && matches!(&to, Knowledge::Known(value) if may_be_cut(value));
+            self.change(member, if is_doubtful { Knowledge::Unknown } else { to }, at.frame);
         }
     }
 
@@ -450,17 +316,7 @@ impl KnownState {
     /// Changes what is known of a member from this frame on.
     pub fn change(&mut self, member: Member, to: Knowledge, frame: u64) {
         self.sessions.level_changes += u64::from(member == Member::ThinkingLevel);
-        self.slot_mut(member).change(frame, to);
-    }
-
-    /// The history of a member.
-    pub const fn slot(&self, member: Member) -> &MemberHistory {
-        &self.slots[member as usize]
-    }
-
-    /// The history of a member, to learn a reported value.
-    pub const fn slot_mut(&mut self, member: Member) -> &mut MemberHistory {
-        &mut self.slots[member as usize]
+        self.members.slot_mut(member).change(frame, to);
     }
 }
 
@@ -485,31 +341,7 @@ pub fn may_be_cut(value: &MemberValue) -> bool {
     serde_json::to_value(value).is_ok_and(|value| has_long(&value))
 }
 
-/// The name of a model, with its provider.
-pub fn key(model: &Model) -> String {
-    format!("{}/{}", model.provider, model.id)
-}
-
 /// Whether a UI request shows that an extension acts; removing a widget does not.
 pub fn is_act(request: &RpcExtensionUIRequest) -> bool {
     !matches!(request, RpcExtensionUIRequest::SetWidget(widget) if widget.widget_lines.is_none())
-}
-
-/// Applies an effect code to a value.
-fn changed(value: MemberValue, code: EffectCode, record: &DialectRecord) -> Knowledge {
-    let (MemberValue::SessionName(Some(name)), EffectCode::CleanName) = (value, code) else {
-        return Knowledge::Unknown;
-    };
-    let name = name.trim();
-    let is_cleaned = match record.cleans_session_name {
-        DialectCleansSessionName::Nothing => false,
-        DialectCleansSessionName::LineBreaks => name.contains(['\r', '\n']),
-        DialectCleansSessionName::Controls => name.contains(char::is_control) || name.contains("  "),
-    };
-    // Servers differ in which characters they trim besides blanks.
-    let is_certain = !is_cleaned && !name.is_empty() && !name.contains(['\u{85}', '\u{feff}']);
-    match is_certain {
-        true => Knowledge::Known(MemberValue::SessionName(Some(name.to_owned()))),
-        false => Knowledge::Unknown,
-    }
 }

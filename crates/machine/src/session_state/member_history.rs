@@ -28,6 +28,14 @@ impl Knowledge {
             Self::Known(known) => known == value,
         }
     }
+
+    /// The value, if exactly one is possible.
+    pub fn into_value(self) -> Option<MemberValue> {
+        match self {
+            Self::Known(value) => Some(value),
+            _ => None,
+        }
+    }
 }
 
 /// The current and earlier values of a member. Values that no outstanding request can refer to are dropped.
@@ -83,9 +91,9 @@ impl MemberHistory {
         self.before.back().is_none_or(|(until, _)| *until <= frame)
     }
 
-    /// Learns the value from a response; it has not changed since the request.
-    pub fn learn(&mut self, value: MemberValue) {
-        self.now = Knowledge::Known(value);
+    /// Replaces the current knowledge: it is of the whole time since the last change.
+    pub fn set(&mut self, now: Knowledge) {
+        self.now = now;
     }
 
     /// Drops values that ended before `frame`.

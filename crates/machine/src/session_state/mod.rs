@@ -4,8 +4,8 @@
 //! response may have been decided before frames that precede it: a read may report any value that its member had since the
 //! read was written.
 //!
-//! - Members of the state: `known_state` (all of them; `x-effects` of the schema says how commands and events change them),
-//!   `member_history` (one of them over time), `levels` (thinking levels), `todos`, `session_history` (earlier sessions).
+//! - Members of the state: `known_members` (all of them, and what `x-effects` of the schema makes of them; the client stores
+//!   them so, too), `known_state` (them, with the outstanding commands), `member_history` (one of them over time), `levels` (thinking levels), `todos`, `session_history` (earlier sessions).
 //! - Messages: `message_log` (in memory and in the session), `message_record` (what is stored of one), `list_match` (compares
 //!   them with a list), `fork_points`, `shells` (messages of shell commands), `answer_texts` (of the whole process).
 //! - Entries: `entries`.
@@ -18,6 +18,7 @@ pub(super) mod digest;
 pub(super) mod entries;
 pub(super) mod fork_points;
 pub(super) mod inactive_sessions;
+pub(super) mod known_members;
 pub(super) mod known_state;
 pub(super) mod levels;
 pub(super) mod list_match;
