@@ -227,6 +227,12 @@ impl Metrics {
         self.violations.inc_by(count);
     }
 
+    /// How many violations of our own there were.
+    #[cfg(test)]
+    pub fn count_of_violations(&self) -> u64 {
+        self.violations.get()
+    }
+
     /// Counts what happens to a stranger.
     pub fn stranger(&self, event: StrangerEvent) {
         let closed = |reason| self.strangers_closed.get_or_create(&ReasonLabel { reason }).inc();

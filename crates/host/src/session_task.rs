@@ -212,6 +212,8 @@ struct SessionTask {
     owner: Arc<Principal>,
     directory: PathBuf,
     runner: Runner,
+    /// The gate of a session without an outlet, which stays open.
+    _open_gate: watch::Sender<bool>,
     limits: SessionLimits,
     dialect: Dialect,
     journal: Journal,
@@ -241,37 +243,11 @@ pub fn start(
     resumption: Resumption,
     outlet: Option<Outlet>,
 ) -> SessionHandle {
-    let dialect = options.dialect;
-    let directory = options.tool_environment.directory.clone();
-    let max_queue = options.limits.queue as u64;
-    // Connections do not hold the session up; there is nothing to pause for.
-    let (_gate, opened) = watch::channel(true);
-    let gate = outlet.as_ref().map_or(opened, |outlet| outlet.gate.clone());
-    let runner = Runner::new(options, gate);
+    let (dialect, max_queue) = (options.dialect, options.limits.queue as u64);
+    let task = SessionTask::new(id.clone(), options, limits, owner.clone(), resumption, outlet);
+    let directory = task.directory.clone();
     let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
     let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
-    // On the heap from the start: a future that moves it keeps room for two.
-    let task = Box::new(SessionTask {
-        id: id.clone(),
-        owner: owner.clone(),
-        directory: directory.clone(),
-        runner,
-        limits,
-        dialect,
-        journal: Journal::new(dialect, resumption.sequence, limits.kept_output),
-        ids: RequestIds::default(),
-        next_client: resumption.clients.len() as ClientId,
-        clients: (1..)
-            .zip(resumption.clients.into_iter().map(|client| Client::absent(client, &owner)))
-            .collect(),
-        next_connection: 0,
-        outlet,
-        dialogs: Vec::new(),
-        unserved_bytes: 0,
-        is_stopping: false,
-        has_spent: false,
-        is_resumable: false,
-    });
     let (info, known) = watch::channel(task.info(&directory));
     let (serves, is_served) = watch::channel(false);
     let (ended, is_ended) = watch::channel(None);
@@ -289,7 +265,6 @@ pub fn start(
     // A span of the highest level is there whatever is logged.
     let span = tracing::error_span!("session", id = %task.id);
     let work = async move {
-        let _gate = _gate;
         let ending =
             task.run(received_lines, received_requests, max_queue, directory, (&info, &serves)).await;
         ended.send_replace(Some(ending));
@@ -299,6 +274,43 @@ pub fn start(
 }
 
 impl SessionTask {
+    /// A session that has not begun. On the heap from the start: a future that moves it keeps room for two.
+    fn new(
+        id: String,
+        options: SessionOptions,
+        limits: SessionLimits,
+        owner: Arc<Principal>,
+        resumption: Resumption,
+        outlet: Option<Outlet>,
+    ) -> Box<Self> {
+        let dialect = options.dialect;
+        let clients = resumption.clients.into_iter().map(|client| Client::absent(client, &owner));
+        let clients: HashMap<ClientId, Client> = (1..).zip(clients).collect();
+        // Connections do not hold the session up; there is nothing to pause for.
+        let (open_gate, opened) = watch::channel(true);
+        let gate = outlet.as_ref().map_or(opened, |outlet| outlet.gate.clone());
+        Box::new(Self {
+            id,
+            directory: options.tool_environment.directory.clone(),
+            runner: Runner::new(options, gate),
+            _open_gate: open_gate,
+            limits,
+            dialect,
+            journal: Journal::new(dialect, resumption.sequence, limits.kept_output),
+            ids: RequestIds::default(),
+            next_client: clients.len() as ClientId,
+            clients,
+            next_connection: 0,
+            owner,
+            outlet,
+            dialogs: Vec::new(),
+            unserved_bytes: 0,
+            is_stopping: false,
+            has_spent: false,
+            is_resumable: false,
+        })
+    }
+
     async fn run(
         mut self: Box<Self>,
         mut lines: mpsc::Receiver<ClientLine>,
@@ -648,3 +660,6 @@ impl SessionTask {
         }
     }
 }
+
+#[cfg(test)]
+mod violations;
