@@ -227,10 +227,19 @@ impl Kind {
 
     /// The rows of the fires-in table for this kind, in all dialects.
     pub fn fires_anywhere(self) -> impl Iterator<Item = &'static Fires> {
-        let rows = self.name().map(fires).unwrap_or_default();
-        rows.iter().filter(move |row| {
+        self.rows().iter().filter(move |row| {
             row.when.is_none_or(|(name, is)| self.field(name).is_some_and(|value| is.contains(&value)))
         })
+    }
+
+    /// The rows of the fires-in table for frames of this name. The most frequent frames are found without their name.
+    fn rows(self) -> &'static [Fires] {
+        match self {
+            Self::MessageUpdate(_) => AgentSessionEventKind::MessageUpdate.fires(),
+            Self::Event(event) => event.fires(),
+            Self::UiRequest(method) => method.fires(),
+            _ => self.name().map(fires).unwrap_or_default(),
+        }
     }
 
     /// Whether dialects built on `base` have this kind.

@@ -411,8 +411,9 @@ fn events(bundle: &Bundle) -> Result<TokenStream, String> {
 }
 
 fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
-    let mut arms = TokenStream::new();
+    let (mut tables, mut arms) = (TokenStream::new(), TokenStream::new());
     let mut anywhere = Vec::new();
+    let mut listed = Vec::new();
     for (name, def) in &bundle.defs {
         let Some(cases) = def.get("x-fires-in").and_then(Value::as_array) else { continue };
         let value = def.pointer("/properties/method/const").or_else(|| def.pointer("/properties/type/const"));
@@ -431,12 +432,36 @@ fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
                 quote!(Fires { only: #only, when: #when, states: &[#(FlowState::#states),*], to: #to }),
             );
         }
-        arms.extend(quote! { #value => &[#(#rows),*], });
+        let table = fires_table(name);
+        tables.extend(quote! { const #table: &[Fires] = &[#(#rows),*]; });
+        arms.extend(quote! { #value => #table, });
+        listed.push(name.as_str());
         if cases.iter().any(|case| strings(case, "in").is_some_and(|states| states == ["*"])) {
             anywhere.push(value);
         }
     }
+    let by_kind = ["AgentSessionEvent", "RpcExtensionUIRequest"].map(|union| {
+        let Shape::Tagged { branches, .. } = bundle.shape(union) else {
+            return Err(format!("{union} is no union of its kind"));
+        };
+        let arms = branches.iter().map(|(value, name)| {
+            let (variant, table) = (camel(value), fires_table(name));
+            let table = if listed.contains(name) { quote!(#table) } else { quote!(&[]) };
+            quote! { Self::#variant => #table, }
+        });
+        let kind = exact(&format!("{union}Kind"));
+        Ok(quote! {
+            impl #kind {
+                /// States in which a frame of this kind may be emitted, and the ones that it leads to.
+                pub const fn fires(self) -> &'static [Fires] { match self { #(#arms)* } }
+            }
+        })
+    });
+    let by_kind: Vec<TokenStream> = by_kind.into_iter().collect::<Result<_, _>>()?;
     Ok(quote! {
+        #tables
+        #(#by_kind)*
+
         /// Whether the outbound frame with this `type` (for UI requests: `method`) may be emitted in every state.
         pub fn fires_anywhere(frame: &str) -> bool { matches!(frame, #(#anywhere)|*) }
 
@@ -444,4 +469,9 @@ fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
         /// that it leads to. Empty for an unknown type.
         pub fn fires(frame: &str) -> &'static [Fires] { match frame { #arms _ => &[] } }
     })
+}
+
+/// Name of the table of a def's rows.
+fn fires_table(def: &str) -> Ident {
+    exact(&format!("FIRES_{}", def.to_uppercase()))
 }
