@@ -172,7 +172,8 @@ impl Principal {
         now: Instant,
     ) -> Result<(), HostError> {
         // A client that has sent too much can still stop what that has set off.
-        if !matches!(command.kind(), RpcCommandKind::Abort | RpcCommandKind::AbortBash) {
+        let kind = command.kind();
+        if !matches!(kind, RpcCommandKind::Abort | RpcCommandKind::AbortBash) {
             self.count_command(now)?;
         }
         match command {
@@ -180,14 +181,10 @@ impl Principal {
                 MultiSessionErrorCode::ForbiddenTool,
                 "bash: not one of the tools of the token".to_owned(),
             )),
-            RpcCommand::Login(_) | RpcCommand::AbortLogin(_) | RpcCommand::Logout(_)
-                if !self.limits.logins =>
-            {
-                Err(HostError::Forbidden(
-                    MultiSessionErrorCode::ForbiddenTool,
-                    format!("{}: the token lacks the limit `logins`", command.kind().as_str()),
-                ))
-            }
+            _ if kind.needs_logins() && !self.limits.logins => Err(HostError::Forbidden(
+                MultiSessionErrorCode::ForbiddenTool,
+                format!("{kind}: the token lacks the limit `logins`"),
+            )),
             RpcCommand::SwitchSession(command) => self.check_session_file(&command.session_path, place),
             RpcCommand::ExportHtml(command) => match (&self.limits.roots, &command.output_path) {
                 (Some(roots), Some(path)) => roots.check("outputPath", &place.directory.join(path)).map(drop),

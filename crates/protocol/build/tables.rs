@@ -118,7 +118,10 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut control = Vec::new();
     let mut unserved = Vec::new();
     let mut reads = Vec::new();
+    let mut meanwhile = Vec::new();
+    let mut logins = Vec::new();
     let mut ends_runs = Vec::new();
+    let (mut times, mut ends) = (TokenStream::new(), TokenStream::new());
     let mut fails = TokenStream::new();
     let mut typed = TokenStream::new();
     let variants: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
@@ -173,6 +176,18 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
         if def["x-reads"] == true {
             reads.push(variant.clone());
         }
+        if def["x-meanwhile"] == true {
+            meanwhile.push(variant.clone());
+        }
+        if def["x-limit"] == "logins" {
+            logins.push(variant.clone());
+        }
+        if let Some(time) = def["x-answered"].as_str().map(camel) {
+            times.extend(quote! { Self::#variant => Some(ResponseTime::#time), });
+        }
+        if let Some(work) = def["x-ends"].as_str().map(camel) {
+            ends.extend(quote! { Self::#variant => Some(EndedWork::#work), });
+        }
         if strings(def, "x-causes").is_some_and(|causes| causes.contains(&"agent_end")) {
             ends_runs.push(variant.clone());
         }
@@ -205,6 +220,17 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             pub const fn is_served(self) -> bool { !matches!(self, #(Self::#unserved)|*) }
             /// Whether the command only reads; it is then answered at once in every dialect.
             pub const fn is_read(self) -> bool { matches!(self, #(Self::#reads)|*) }
+            /// How long the response may take, where nothing holds the server up; `None`: it depends on what goes on.
+            pub const fn response_time(self) -> Option<ResponseTime> {
+                match self { #(Self::#reads)|* => Some(ResponseTime::Always), #times _ => None }
+            }
+            /// Work under way that the command ends; `None`: it is not given to end any.
+            pub const fn ended_work(self) -> Option<EndedWork> { match self { #ends _ => None } }
+            /// Whether the command neither shows nor changes the conversation, so that it is served while an entry is being
+            /// written.
+            pub const fn is_served_meanwhile(self) -> bool { matches!(self, #(Self::#meanwhile)|*) }
+            /// Whether a host serves the command only to clients with the limit `logins`.
+            pub const fn needs_logins(self) -> bool { matches!(self, #(Self::#logins)|*) }
             /// Whether the success response ends an open run without closing events, in the originals.
             pub const fn cuts(self) -> bool { matches!(self, #(Self::#cuts)|*) }
             /// Whether the command ends an open run before its end (`agent_end` in `x-causes`).

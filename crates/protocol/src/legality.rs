@@ -28,6 +28,32 @@ pub struct Fires {
     pub to: Option<FlowState>,
 }
 
+/// How long the response to a command may take, where nothing holds the server up (`x-answered`, `x-reads`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponseTime {
+    /// It comes at once in every state.
+    Always,
+    /// It comes at once, unless a dialog or an extension holds it up.
+    Soon,
+    /// It may wait for a provider, for the host, or for a run to end.
+    Later,
+    /// It comes with the end of the work that the command begins.
+    AnyTime,
+}
+
+/// Work under way that a command is given to end (`x-ends`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedWork {
+    /// The run.
+    Run,
+    /// The wait for a retry.
+    Retry,
+    /// The shell command of the host.
+    Shell,
+    /// The login.
+    Login,
+}
+
 impl Case {
     /// Finds the first case that applies; `choice` returns the value of a member.
     pub fn first(

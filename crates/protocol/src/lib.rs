@@ -44,7 +44,7 @@ mod generated {
         command::Command,
         fault::{Faults, ValueType},
         json::{Const, FromJson, JsonError, JsonReader, TextOrList, deserialize, unknown_tag},
-        legality::{Case, Fires, fill},
+        legality::{Case, EndedWork, Fires, ResponseTime, fill},
         member::IntoMember,
         plain::{Bases, Form, Member},
     };
@@ -68,7 +68,7 @@ pub use framing::{FRAME_LIMIT, LineSplitter, SplitLine};
 pub use generated::*;
 pub use id::RequestId;
 pub use json::{FromJson, JsonError, JsonReader, from_slice, from_str, from_value, member_from_slice};
-pub use legality::{Case, Fires};
+pub use legality::{Case, EndedWork, Fires, ResponseTime};
 pub use line::{LineError, read_line};
 pub use number::number;
 pub use partial_json::{complete_strings, parse_partial};

@@ -28,13 +28,8 @@ impl Causes {
                 (self.prompt, self.latest) = (Some(at), Some(at));
             }
             // These affect what is running, and have no effects of their own.
-            Command::Steer
-            | Command::FollowUp
-            | Command::Abort
-            | Command::AbortBash
-            | Command::AbortLogin
-            | Command::AbortRetry => {}
-            command if command.is_read() => {}
+            Command::Steer | Command::FollowUp => {}
+            command if command.ended_work().is_some() || command.is_read() => {}
             _ => self.latest = Some(at),
         }
     }

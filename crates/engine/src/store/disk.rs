@@ -8,7 +8,7 @@ use crate::{
     core::Engine,
     io::{Input, Output},
 };
-use pi_rpc_protocol::{Inbound, RpcCommandKind};
+use pi_rpc_protocol::{EndedWork, Inbound};
 use std::time::Duration;
 
 impl Engine {
@@ -61,7 +61,7 @@ impl Engine {
 
     /// Dispatches the next delayed input; `false` if there is none or a request to the disk is outstanding.
     pub(crate) fn advance_delayed(&mut self) -> bool {
-        if self.lifecycle.is_exited() || self.is_disk_outstanding() {
+        if self.activity.lifecycle().is_exited() || self.is_disk_outstanding() {
             return false;
         }
         let Some(input) = self.backlog.behind_disk.pop_front() else { return false };
@@ -80,21 +80,11 @@ impl Engine {
 
 /// Whether a frame is served during a request to the disk, since it neither shows nor changes the conversation.
 fn is_served_meanwhile(frame: &Inbound) -> bool {
-    use RpcCommandKind as Kind;
-    let Inbound::Command(command) = frame else { return false };
-    matches!(
-        command.kind(),
-        Kind::GetState
-            | Kind::GetCommands
-            | Kind::GetAvailableModels
-            | Kind::GetAvailableThinkingLevels
-            | Kind::GetLoginProviders
-    )
+    matches!(frame, Inbound::Command(command) if command.kind().is_served_meanwhile())
 }
 
-/// Whether a frame ends work that goes on.
+/// Whether a frame ends work of the session that goes on.
 fn is_abort(frame: &Inbound) -> bool {
-    use RpcCommandKind as Kind;
     let Inbound::Command(command) = frame else { return false };
-    matches!(command.kind(), Kind::Abort | Kind::AbortAndPrompt | Kind::AbortBash | Kind::AbortRetry)
+    matches!(command.kind().ended_work(), Some(EndedWork::Run | EndedWork::Retry | EndedWork::Shell))
 }

@@ -15,8 +15,8 @@ use crate::{
     state::State,
 };
 use pi_rpc_protocol::{
-    AgentSessionEventKind as Event, FlowState, RpcCommand, RpcCommandKind as Command, RuleId as Rule,
-    fires_anywhere,
+    AgentSessionEventKind as Event, FlowState, ResponseTime, RpcCommand, RpcCommandKind as Command,
+    RuleId as Rule, fires_anywhere,
 };
 use std::collections::BTreeSet;
 
@@ -341,29 +341,13 @@ fn is_slow(open: &OpenRequest, served: u64, stirred: u64, written: u64, at: &Fra
 fn patience(command: Command, at: &FrameContext) -> Option<(u64, bool)> {
     // Extensions may wait for a dialog.
     let held = at.now.dialogs > 0 || at.has_extensions;
+    let time = command.response_time();
     match command {
         command if command.is_read() => Some((PATIENCE, false)),
-        Command::Steer
-        | Command::FollowUp
-        | Command::ClearQueue
-        | Command::SetTodos
-        | Command::SetThinkingLevel
-        | Command::CycleThinkingLevel
-        | Command::SetSteeringMode
-        | Command::SetFollowUpMode
-        | Command::SetInterruptMode
-        | Command::SetAutoCompaction
-        | Command::SetAutoRetry
-        | Command::SetSessionName
-        | Command::AbortBash
-        | Command::AbortLogin
-            if !held =>
-        {
+        _ if matches!(time, Some(ResponseTime::Always | ResponseTime::Soon)) && !held => {
             Some((PATIENCE, false))
         }
-        Command::SetModel | Command::CycleModel | Command::SetHostTools | Command::AbortRetry if !held => {
-            Some((LONG_PATIENCE, false))
-        }
+        _ if time == Some(ResponseTime::Later) && !held => Some((LONG_PATIENCE, false)),
         // It waits for the end of the run, and the command answered just now may begin another.
         Command::Abort if !held && matches!(at.met.flow, FlowState::Idle) => Some((PATIENCE, true)),
         cuts if !held
@@ -387,19 +371,6 @@ fn patience(command: Command, at: &FrameContext) -> Option<(u64, bool)> {
 /// Whether a command is answered at once in this context.
 pub fn answers_at_once(command: Command, at: &FrameContext) -> bool {
     !matches!(command, Command::Abort) && patience(command, at).is_some_and(|(most, _)| most == PATIENCE)
-}
-
-/// Whether a command is answered at once in every state.
-pub const fn is_immediate(command: Command) -> bool {
-    command.is_read()
-        || matches!(
-            command,
-            Command::SetSteeringMode
-                | Command::SetFollowUpMode
-                | Command::SetInterruptMode
-                | Command::SetAutoCompaction
-                | Command::SetAutoRetry
-        )
 }
 
 /// The missing response, as an expectation in words.

@@ -2,10 +2,10 @@
 //!
 //! Rules: `resp-once`, `eof-finishes`, `lives`, `exit-status`.
 
-use super::obligations::{Obligations, is_immediate, missing};
+use super::obligations::{Obligations, missing};
 use crate::{findings::Findings, kind::Kind, requests::Requests, state::State};
 use pi_rpc_protocol::{
-    Dialect, DialectEndOfInput, FlowState, HostResponseKind, RpcCommandKind, RuleId as Rule,
+    Dialect, DialectEndOfInput, FlowState, HostResponseKind, ResponseTime, RpcCommandKind, RuleId as Rule,
 };
 
 /// The end of the server's process, as far as it is known.
@@ -61,7 +61,6 @@ impl EndChecks {
         obligations: &Obligations,
         found: &mut Findings,
     ) {
-        use RpcCommandKind::{AbortAndPrompt, Bash, Compact, Login, Logout, Prompt};
         let left = end.gone && !end.was_stopped && !state.closing;
         // An extension may end the process after any response, without a frame.
         let owes =
@@ -94,17 +93,17 @@ impl EndChecks {
         // If commands are handled one after the other, later ones wait for the first.
         let mut first = true;
         for request in requests.outstanding() {
-            let immediate = is_immediate(request.command);
+            let time = request.command.response_time();
             let held = !first && serial;
             first &= dialect.runs_beside_others(request.command);
-            // These commands may take any time.
-            let may_last =
-                matches!(request.command, Bash | Compact | Prompt | AbortAndPrompt | Login | Logout);
-            let late = match immediate {
-                true => request.passed || (end.quiet && !state.closing && !held && state.dialogs == 0),
-                false => silent && !may_last,
+            let late = match time {
+                Some(ResponseTime::Always) => {
+                    request.passed || (end.quiet && !state.closing && !held && state.dialogs == 0)
+                }
+                Some(ResponseTime::AnyTime) => false,
+                Some(ResponseTime::Soon | ResponseTime::Later) | None => silent,
             };
-            let bash = request.command == Bash;
+            let bash = request.command == RpcCommandKind::Bash;
             if ((owed && !(bash && ended)) || late) && !obligations.is_reported(request.number) {
                 found.with_cause(Some(request.frame), |found| {
                     found.fail(Rule::RespOnce, missing(request));

@@ -36,6 +36,10 @@ pub fn responses(bundle: &Value) -> Complaints {
             "x-fails-to",
             "x-control",
             "x-reads",
+            "x-answered",
+            "x-ends",
+            "x-meanwhile",
+            "x-limit",
             "x-served",
             "x-cuts",
             "x-causes",
@@ -126,10 +130,24 @@ pub fn leads(bundle: &Value) -> Complaints {
                 out.push(format!("{name}: {key} leads from {from} to {to}, which is no state"));
             }
         }
-        for (key, only) in [("x-cuts", true), ("x-control", true), ("x-reads", true), ("x-served", false)] {
+        let flags = [("x-cuts", true), ("x-control", true), ("x-reads", true), ("x-meanwhile", true)];
+        for (key, only) in flags.into_iter().chain([("x-served", false)]) {
             if def.get(key).is_some_and(|flag| *flag != only) {
                 out.push(format!("{name}: {key} can only be {only}"));
             }
+        }
+        let words = [
+            ("x-answered", &["always", "soon", "later", "any-time"][..]),
+            ("x-ends", &["run", "retry", "shell", "login"]),
+            ("x-limit", &["logins"]),
+        ];
+        for (key, known) in words {
+            if def.get(key).is_some_and(|word| known.iter().all(|known| word != known)) {
+                out.push(format!("{name}: {key} can only be {}", known.join(", ")));
+            }
+        }
+        if def.get("x-answered").is_some() && def.get("x-reads").is_some() {
+            out.push(format!("{name}: x-reads says when it is answered already"));
         }
     }
     out

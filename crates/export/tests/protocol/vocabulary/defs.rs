@@ -3,7 +3,7 @@
 use super::*;
 
 /// The keywords of the subset and the annotations, with where they may stand: on defs, on properties, inside both.
-const KEYWORDS: [(&str, &[Place]); 41] = {
+const KEYWORDS: [(&str, &[Place]); 45] = {
     use Place::{Def, Inner, Property};
     const ALL: &[Place] = &[Def, Property, Inner];
     const OUTER: &[Place] = &[Def, Property];
@@ -41,6 +41,10 @@ const KEYWORDS: [(&str, &[Place]); 41] = {
         ("x-served", &[Def]),
         ("x-result", &[Def]),
         ("x-reads", &[Def]),
+        ("x-answered", &[Def]),
+        ("x-ends", &[Def]),
+        ("x-meanwhile", &[Def]),
+        ("x-limit", &[Def]),
         ("x-cuts", &[Def]),
         ("x-causes", &[Def]),
         ("x-after", &[Def]),
