@@ -7,7 +7,9 @@ mod toolchain_support;
 use pi_rpc::{
     export::{command_events, event_name, scxml, xstate},
     machine::{Kind, walk},
-    protocol::{Base, Case, Dialect, Disposition, FlowState, HostResponseKind, RpcCommandKind},
+    protocol::{
+        Base, Case, Dialect, DialectEndOfInput, Disposition, FlowState, HostResponseKind, RpcCommandKind,
+    },
 };
 use serde_json::{Value, json};
 use std::{fs, path::Path, process::Command};
@@ -45,17 +47,22 @@ fn cells(base: Base) -> Vec<Value> {
 }
 
 /// Paths through the other regions, and states that are active behind them.
-fn paths() -> Value {
+fn paths(base: Base) -> Value {
+    let ended = match base.record().end_of_input {
+        DialectEndOfInput::Finish => "input.draining",
+        DialectEndOfInput::Exit | DialectEndOfInput::AbortRun => "input.stopping",
+    };
     let dialog = "extension_ui_request.confirm";
     let bash = RpcCommandKind::Bash;
     let [command, response] = [Kind::Command(bash), Kind::Response(Some(bash), true)].map(event_name);
     json!([
-        { "events": [dialog], "at": ["asks.awaiting_ui", "flow.idle", "shell.idle", "input.open"] },
+        { "events": [dialog], "at": ["asks.awaiting_ui", "flow.idle", "shell.idle", "switch.steady", "input.greeting"] },
         { "events": [dialog, dialog, "extension_ui_response"], "at": ["asks.awaiting_ui"] },
         { "events": [dialog, "extension_ui_response", "dialogs_closed"], "at": ["asks.none"] },
         { "events": [command, command, response], "at": ["shell.bash", "flow.idle"] },
         { "events": [command, response, "shells_ended"], "at": ["shell.idle"] },
-        { "events": ["end_of_input", dialog], "at": ["input.closing", "asks.awaiting_ui"] },
+        { "events": ["step.served", "end_of_input", dialog], "at": [ended, "asks.awaiting_ui"] },
+        { "events": ["step.switch_begins"], "at": ["switch.switching", "flow.idle"] },
         { "events": ["agent_start", dialog, "turn_start"], "at": ["flow.streaming.turn", "asks.awaiting_ui"] },
     ])
 }
@@ -70,7 +77,7 @@ fn other_interpreters_agree_with_the_machine() {
     for dialect in Dialect::ALL.into_iter().filter(|it| it.base().as_str() == it.as_str()) {
         let given = json!({
             "dialect": dialect.as_str(), "xstate": xstate(dialect), "scxml": scxml(dialect),
-            "cells": cells(dialect.base()), "paths": paths(),
+            "cells": cells(dialect.base()), "paths": paths(dialect.base()),
         });
         let path = folder.join(format!("{dialect}.json"));
         fs::write(&path, given.to_string()).expect("it can be written");

@@ -17,7 +17,7 @@ use crate::{
     },
     step::is_of_messages,
 };
-use pi_rpc_machine::{Carried, Machine, Rule, Step, Violation};
+use pi_rpc_machine::{Carried, Lifecycle, LifecycleEvent, Machine, Rule, Step, SwitchEvent, Violation};
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, AssistantMessage, Dialect, Emission, FlowState, Inbound, LineError,
     Outbound, Side, ToolResultMessage, read,
@@ -43,8 +43,6 @@ pub enum Data {
     Retry(Duration),
     /// A compaction between runs.
     Compaction(Box<Compaction>),
-    /// A change of the session of which extensions are notified.
-    Switch,
 }
 
 /// What the state after a cause carries.
@@ -69,8 +67,6 @@ pub enum Next {
     Compaction(Box<Compaction>),
     /// The compaction under way, with the prompt that waits for it.
     PromptWaits(Box<RunStart>),
-    /// A change of the session.
-    Switch,
 }
 
 /// What moves the agent, or changes what its state carries.
@@ -105,7 +101,6 @@ impl Carried for Data {
                 CompactionCause::Command(_) => matches!(state, CompactingManual | CompactingBeforePrompt),
                 CompactionCause::Full { .. } => matches!(state, Compacting | CompactingBeforePrompt),
             },
-            Self::Switch => matches!(state, Idle | Starting),
         }
     }
 
@@ -137,7 +132,6 @@ impl Carried for Data {
                 }
                 waiting
             }
-            (Next::Switch, _) => Self::Switch,
         }
     }
 }
@@ -197,9 +191,19 @@ impl Activity {
         self.machine.invalid_line(error);
     }
 
-    /// Takes in the end of the input, or the request to shut down.
-    pub fn end_of_input(&mut self) {
-        self.machine.end_of_input();
+    /// How far the process is, from its start to its exit.
+    pub const fn lifecycle(&self) -> &Lifecycle {
+        self.machine.lifecycle()
+    }
+
+    /// Moves the process on.
+    pub fn move_lifecycle(&mut self, event: LifecycleEvent) {
+        self.machine.move_lifecycle(event);
+    }
+
+    /// Takes in the end of the input, or the request to exit.
+    pub fn begin_exit(&mut self, event: LifecycleEvent) {
+        self.machine.begin_exit(event);
     }
 
     /// Closes a dialog without a response.
@@ -364,13 +368,13 @@ impl Activity {
     }
 
     /// Whether the session is being changed.
-    pub const fn is_switching(&self) -> bool {
-        matches!(self.machine.carried(), Data::Switch)
+    pub fn is_switching(&self) -> bool {
+        self.machine.is_switching()
     }
 
     /// Whether a run, a retry or a compaction is under way.
     pub const fn is_under_way(&self) -> bool {
-        !matches!(self.machine.carried(), Data::Nothing | Data::Switch)
+        !matches!(self.machine.carried(), Data::Nothing)
     }
 
     /// Whether a failed run waits for its retry.
@@ -416,6 +420,12 @@ impl Engine {
     /// Takes a step that no frame announces; the state after it carries `next`.
     pub(crate) fn take_step(&mut self, step: Step, next: Next) {
         self.transition(Cause::Step(step), next);
+    }
+
+    /// Begins or ends a change of the session, during which the state carries nothing.
+    pub(crate) fn move_session(&mut self, event: SwitchEvent) {
+        self.carry(Next::Nothing);
+        self.activity.machine.move_session(event);
     }
 
     /// Changes what the state carries; the state stays.

@@ -54,7 +54,7 @@ impl Engine {
         if !self.needs_consent(&name) {
             return self.run_permitted_call(at);
         }
-        if self.lifecycle.is_input_over() {
+        if self.activity.lifecycle().is_input_over() {
             return self.on_call_consent(at, None);
         }
         let request = question(texts::confirm_call(&name, &shown(arguments)));

@@ -11,7 +11,6 @@ use crate::{
     ids::Ids,
     instructions::Instructions,
     io::{Input, Now, Output},
-    lifecycle::Lifecycle,
     limits::Limits,
     model_choices::{InitialSelection, ModelPreference, Models},
     queues::Queues,
@@ -23,7 +22,7 @@ use crate::{
     toolbox::arguments::Toolbox,
     ttsr::rules::Rules,
 };
-use pi_rpc_machine::{Carried, Machine, Step};
+use pi_rpc_machine::{Carried, LifecycleEvent, Machine, Step};
 use pi_rpc_protocol::{
     AgentMessage, Dialect, Inbound, Outbound, RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess,
     TodoAutoClearEvent,
@@ -54,7 +53,6 @@ pub struct Engine {
     pub(crate) rules: Rules,
     pub(crate) ids: Ids,
     pub(crate) now: Now,
-    pub(crate) lifecycle: Lifecycle,
     outputs: VecDeque<Output>,
 }
 
@@ -107,7 +105,6 @@ impl Engine {
             rules: Rules::new(rules).0,
             ids: Ids::new(setup.seed),
             now,
-            lifecycle: Lifecycle::start(),
             outputs: VecDeque::new(),
         };
         engine.extensions.is_project_untrusted = setup.extension_setup.is_project_untrusted;
@@ -136,7 +133,7 @@ impl Engine {
 
     /// Handles an input. Call [`poll`](Self::poll) until it returns `None` before the next one.
     pub fn handle(&mut self, input: Input, now: Now) {
-        if self.lifecycle.is_exited() {
+        if self.activity.lifecycle().is_exited() {
             return;
         }
         self.now = now;
@@ -148,11 +145,11 @@ impl Engine {
 
     /// Dispatches an input, or holds it until the host is greeted.
     pub(crate) fn receive(&mut self, input: Input) {
-        if matches!(input, Input::EndOfInput) && !self.lifecycle.is_greeting_over() {
-            self.lifecycle.end_input_early();
+        if matches!(input, Input::EndOfInput) && !self.activity.lifecycle().is_greeting_over() {
+            self.activity.move_lifecycle(LifecycleEvent::Ended);
             self.close_all_dialogs();
         }
-        match self.waits_for_greeting(&input) && !self.lifecycle.aborts_work() {
+        match self.waits_for_greeting(&input) && !self.activity.lifecycle().aborts_work() {
             true => self.backlog.before_greeting.push_back(input),
             false => self.dispatch(input),
         }
@@ -162,7 +159,7 @@ impl Engine {
     pub(crate) fn dispatch(&mut self, input: Input) {
         match input {
             // Lines that arrive after the decision to stop are ignored.
-            Input::Frame(_) | Input::BadLine(_) if self.lifecycle.aborts_work() => {}
+            Input::Frame(_) | Input::BadLine(_) if self.activity.lifecycle().aborts_work() => {}
             Input::Frame(frame) => self.handle_frame(*frame),
             Input::BadLine(error) => match error.is_answered() {
                 true => self.serve_or_queue(QueuedLine::BadLine(error), false),
@@ -257,12 +254,12 @@ impl Engine {
     /// Performs one step that waits for no request; `false` if there is none.
     fn advance(&mut self) -> bool {
         !self.is_disk_outstanding()
-            && !self.lifecycle.is_exited()
+            && !self.activity.lifecycle().is_exited()
             && (self.advance_store()
                 || self.advance_greeting()
                 || self.advance_steps()
                 || self.fail_next_call()
-                || match self.lifecycle.leaves_work() {
+                || match self.activity.lifecycle().leaves_work() {
                     // Calls at the host have error results by now; only their ends are still emitted.
                     true => self.emit_next_call_end(),
                     false => self.advance_work(),
@@ -337,7 +334,7 @@ impl Engine {
             && !self.store.is_writing()
             && self.backlog.behind_disk.is_empty()
             && !self.is_notifying()
-            && self.lifecycle.is_greeting_over()
+            && self.activity.lifecycle().is_greeting_over()
             && !self.extensions.has_command()
             && !self.extensions.hooks().any(Hook::may_leave_session)
     }

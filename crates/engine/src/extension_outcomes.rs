@@ -33,7 +33,7 @@ impl Engine {
         let mut context = Context {
             now: self.now,
             dialect: self.dialect,
-            lifecycle: &self.lifecycle,
+            lifecycle: self.activity.lifecycle(),
             withholds_events: self.withholds_events(),
             directory: &self.store.place.directory,
             ids: &mut self.ids,
@@ -73,8 +73,8 @@ impl Engine {
     }
 
     /// Whether a notification is outstanding that the engine waits for.
-    pub(crate) const fn has_outstanding_hooks(&self) -> bool {
-        self.extensions.is_notifying() && !self.lifecycle.leaves_work()
+    pub(crate) fn has_outstanding_hooks(&self) -> bool {
+        self.extensions.is_notifying() && !self.activity.lifecycle().leaves_work()
     }
 
     /// Sends an event to the extensions that observe it.
@@ -157,7 +157,7 @@ impl Engine {
             ExtensionOutput::HookCompleted { id, hook } => {
                 // Calls still end and messages are still persisted.
                 let is_kept = matches!(hook, Hook::ToolResult { .. } | Hook::MessageEnd { .. });
-                if is_kept || !self.lifecycle.leaves_work() {
+                if is_kept || !self.activity.lifecycle().leaves_work() {
                     self.continue_after_hook(id, hook);
                 }
                 self.with_extensions(ExtensionHost::advance_notifications);

@@ -12,13 +12,17 @@ use crate::{
     extensions::hook::{Hook, SessionStartContinuation},
     io::{Input, Output},
 };
+use pi_rpc_machine::LifecycleEvent;
 use pi_rpc_protocol::{FromExtension, Inbound, Outbound, SessionStartHook, SessionStartReason};
 
 impl Engine {
     /// Greets the host once every extension has registered or failed to; `false` if already done.
     pub(crate) fn advance_greeting(&mut self) -> bool {
         // Stopped before the greeting: no frame is emitted.
-        if self.lifecycle.is_greeted() || self.lifecycle.is_stopping() || self.extensions.are_starting() {
+        if self.activity.lifecycle().is_greeted()
+            || self.activity.lifecycle().is_stopping()
+            || self.extensions.are_starting()
+        {
             return false;
         }
         if let Some(text) = self.extensions.load_refusal() {
@@ -36,7 +40,7 @@ impl Engine {
         if !self.extensions.has_any() && !self.check_tool_selection() {
             return true;
         }
-        self.lifecycle.greet();
+        self.activity.move_lifecycle(LifecycleEvent::Greeted);
         self.greet();
         for error in std::mem::take(&mut self.extensions.early) {
             self.emit(Outbound::ExtensionError(error));
@@ -53,9 +57,9 @@ impl Engine {
 
     /// Begins to serve the lines of the host.
     pub(crate) fn start_serving(&mut self) {
-        let is_checked = self.lifecycle.is_greeting_over() || !self.extensions.has_any();
+        let is_checked = self.activity.lifecycle().is_greeting_over() || !self.extensions.has_any();
         if is_checked || self.check_tool_selection() {
-            self.lifecycle.open();
+            self.activity.move_lifecycle(LifecycleEvent::Served);
         }
     }
 
@@ -79,8 +83,8 @@ impl Engine {
     }
 
     /// Whether the greeting is over: frames are emitted and lines are served.
-    pub const fn is_open(&self) -> bool {
-        self.lifecycle.is_greeted()
+    pub fn is_open(&self) -> bool {
+        self.activity.lifecycle().is_greeted()
     }
 
     /// Whether an input is to be held: it causes frames and the host has not been greeted, or it is a line of the host
@@ -92,7 +96,7 @@ impl Engine {
             Input::EndOfInput => true,
             _ => false,
         };
-        (line && !self.lifecycle.is_greeting_over())
+        (line && !self.activity.lifecycle().is_greeting_over())
             || !self.is_open()
                 && match input {
                     // Answers needed before `register`, and models to begin with.

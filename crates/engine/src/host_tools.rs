@@ -76,7 +76,7 @@ impl Engine {
 
     /// Sends a tool call to the host.
     pub(crate) fn start_host_call(&mut self, call: CallId, tool_call: ToolCall, arguments: JsonObject) {
-        if self.lifecycle.is_input_over() {
+        if self.activity.lifecycle().is_input_over() {
             let text = errors::host_gone(self.dialect.base());
             return self.tool_end(call, error_result(&text), true);
         }

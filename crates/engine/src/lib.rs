@@ -58,9 +58,9 @@
 //!
 //! Where things are:
 //!
-//! - `core`: the engine and its loop, [`Engine::handle`] and [`Engine::poll`]. `lifecycle` is how far the process is,
-//!   `activity` what the agent is doing: the state of the [chart](pi_rpc_machine) with the data that it carries. Nothing
-//!   else can change either: who moves the agent names the cause, and a move that the chart forbids is a violation.
+//! - `core`: the engine and its loop, [`Engine::handle`] and [`Engine::poll`]. `activity` is what the agent is doing: the
+//!   state of the [chart](pi_rpc_machine) with the data that it carries, and how far the process is. Nothing else can change
+//!   either: who moves the agent names the cause, and a move that the chart forbids is a violation.
 //! - `gate` is what the schema says of a command in the current state; `commands` serves it so. Work that is deferred lies in the `backlog`.
 //! - `prompts` takes a prompt to its `run`: a run requests models (`turns`) and runs tools (`run_tools`) in the
 //!   dialect's style. `after_run` continues after it: with a `retry`, a compaction (`compact`) or deferred work, until
@@ -91,7 +91,6 @@ mod host_tools;
 mod ids;
 mod instructions;
 mod io;
-mod lifecycle;
 pub mod limits;
 mod logins;
 mod message_pages;

@@ -37,7 +37,7 @@ impl Engine {
         let base = self.dialect.base();
         let refusal = match &self.requests.logins.open {
             Some(open) => Some(errors::login_open(base, &open.provider)),
-            None => self.lifecycle.is_input_over().then(|| errors::login_cancelled(base)),
+            None => self.activity.lifecycle().is_input_over().then(|| errors::login_cancelled(base)),
         };
         if let Some(text) = refusal {
             return self.fail(id, RpcCommandKind::Login, text);

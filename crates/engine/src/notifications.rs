@@ -1,10 +1,10 @@
 //! Notifications: hooks whose completion the engine awaits during a run or a change of the session.
 
 use crate::{
-    activity::Next,
     core::Engine,
     extensions::hook::{Hook, SessionStartContinuation},
 };
+use pi_rpc_machine::SwitchEvent;
 use pi_rpc_protocol::{
     HookName, LevelSelectHook, ModelSelectHook, ModelSelectSource, RpcSuccess, SessionStartHook,
     SessionStartReason, ThinkingLevel,
@@ -14,13 +14,13 @@ impl Engine {
     /// Sends a hook as a notification, after the notifications before it.
     pub(crate) fn notify(&mut self, hook: Hook) {
         if hook.changes_session() {
-            self.carry(Next::Switch);
+            self.move_session(SwitchEvent::Begins);
         }
         self.with_extensions(|host, context| host.notify(hook, context));
     }
 
     /// Whether commands are held: what follows the ended run is undecided, or the session is being changed.
-    pub(crate) const fn holds_commands(&self) -> bool {
+    pub(crate) fn holds_commands(&self) -> bool {
         self.activity.has_ended_run() || self.activity.is_switching()
     }
 
@@ -68,7 +68,7 @@ impl Engine {
 
     /// Responds to a command that has changed the session, and ends the change.
     pub(crate) fn finish_session_change(&mut self, response: RpcSuccess) {
-        self.carry(Next::Nothing);
+        self.move_session(SwitchEvent::Ends);
         self.emit_available_commands();
         self.succeed(response);
     }
@@ -78,7 +78,7 @@ impl Engine {
         if !self.activity.is_switching() {
             return;
         }
-        self.carry(Next::Nothing);
+        self.move_session(SwitchEvent::Ends);
         if self.is_hooked(HookName::SessionStart) {
             let reason = SessionStartReason::Resume;
             let event = SessionStartHook { reason, previous_session_file: self.session_file() };

@@ -255,8 +255,9 @@ impl Engine {
 
     /// Whether a message for a queue may start a run of its own.
     fn may_start(&self) -> bool {
-        let is_free =
-            !self.is_working() && self.backlog.after_run.is_empty() && !self.lifecycle.is_stopping();
+        let is_free = !self.is_working()
+            && self.backlog.after_run.is_empty()
+            && !self.activity.lifecycle().is_stopping();
         is_free && self.models.choice().unusable.is_none()
     }
 

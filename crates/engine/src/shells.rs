@@ -41,7 +41,7 @@ impl Engine {
         failure: Option<String>,
         made: Option<HookBash>,
     ) {
-        if self.lifecycle.is_stopping() {
+        if self.activity.lifecycle().is_stopping() {
             return self.cancel_unstarted_shell(command);
         }
         if let Some(text) = failure {

@@ -8,6 +8,7 @@ use crate::{
     run::deferred::AfterRun,
     tool_result::error_result,
 };
+use pi_rpc_machine::LifecycleEvent;
 use pi_rpc_protocol::{DialectEndOfInput, errors};
 use std::time::Duration;
 
@@ -15,8 +16,7 @@ impl Engine {
     /// Handles the end of the input: work under way is finished, left or aborted, by the dialect.
     pub(crate) fn end_of_input(&mut self) {
         let dialect = self.dialect.record().end_of_input;
-        self.activity.end_of_input();
-        self.lifecycle.end_input(dialect);
+        self.activity.begin_exit(LifecycleEvent::Ended);
         // Failed writes get a last attempt.
         self.store.retry_write();
         self.close_all_dialogs();
@@ -41,8 +41,7 @@ impl Engine {
 
     /// Handles a signal: aborts all work, then exits.
     pub(crate) fn shut_down(&mut self) {
-        self.activity.end_of_input();
-        self.lifecycle.stop();
+        self.activity.begin_exit(LifecycleEvent::Stopped);
         // Failed writes get a last attempt.
         self.store.retry_write();
         self.backlog.lines.clear();
@@ -68,8 +67,7 @@ impl Engine {
 
     /// Serves an extension's `shutdown`: exits once everything under way is finished.
     pub(crate) fn drain(&mut self) {
-        self.activity.end_of_input();
-        self.lifecycle.drain();
+        self.activity.begin_exit(LifecycleEvent::Drained);
         self.cancel_login();
         self.extensions.limit_commands(self.now.monotonic);
     }
@@ -85,10 +83,13 @@ impl Engine {
 
     /// Once nothing is left to do, notifies the extensions of the exit, then exits; `false` if work is left.
     pub(crate) fn exit_when_done(&mut self) -> bool {
-        if !self.lifecycle.is_ending() || !(self.lifecycle.leaves_work() || self.is_idle()) {
+        if !self.activity.lifecycle().is_ending()
+            || !(self.activity.lifecycle().leaves_work() || self.is_idle())
+        {
             return false;
         }
-        if self.lifecycle.take_exit_notice() {
+        if self.activity.lifecycle().owes_exit_notice() {
+            self.activity.move_lifecycle(LifecycleEvent::ExitNotified);
             self.with_extensions(ExtensionHost::notify_exit);
             return true;
         }
@@ -101,8 +102,8 @@ impl Engine {
 
     /// Exits, and drops the requests to extensions.
     pub(crate) fn exit(&mut self) {
-        if !self.lifecycle.is_exited() {
-            self.lifecycle = crate::lifecycle::Lifecycle::Exited;
+        if !self.activity.lifecycle().is_exited() {
+            self.activity.move_lifecycle(LifecycleEvent::Exited);
             self.requests.actions = ActionTasks::default();
             self.with_extensions(|host, context| {
                 host.end_requests_and_actions(context);
@@ -114,6 +115,7 @@ impl Engine {
     /// Whether events are withheld from the host, because the end of the input has aborted the work: responses still
     /// go out.
     pub(crate) fn withholds_events(&self) -> bool {
-        self.lifecycle.aborts_work() && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun
+        self.activity.lifecycle().aborts_work()
+            && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun
     }
 }

@@ -3,9 +3,9 @@
 use crate::{
     flow::{Flow, State, Verdict},
     kind::Kind,
+    region_steps::{RegionStep, region_steps},
 };
-use pi_rpc_protocol::{BUNDLE, Base, Fires, FlowState};
-use serde_json::Value;
+use pi_rpc_protocol::{Base, Fires, FlowState};
 use statig::prelude::*;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -158,15 +158,11 @@ const OPENS_WITH: (FlowState, &str) = (FlowState::StreamingBetween, "streaming")
 pub fn chart(base: Base) -> String {
     let mut out = String::from("stateDiagram-v2\n  state session {\n    %% flow\n");
     flow(base, &mut out);
-    let bundle: Value = serde_json::from_str(BUNDLE).unwrap_or_default();
-    for region in bundle["states"]["regions"].as_array().into_iter().flatten() {
-        let Some(transitions) = region["transitions"].as_array() else { continue };
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let name = text(&region["name"]);
-        let _ = writeln!(out, "    --\n    %% {name}\n    [*] --> {name}_{}", text(&region["initial"]));
-        for step in transitions {
-            let [from, to, on] = ["from", "to", "on"].map(|key| text(&step[key]));
-            let _ = writeln!(out, "    {name}_{from} --> {name}_{to}: {on}");
+    for steps in region_steps(base).chunk_by(|one, other| one.region == other.region) {
+        let (name, initial) = (steps[0].region, steps[0].from);
+        let _ = writeln!(out, "    --\n    %% {name}\n    [*] --> {name}_{initial}");
+        for RegionStep { region, from, to, on } in steps {
+            let _ = writeln!(out, "    {region}_{from} --> {region}_{to}: {on}");
         }
     }
     out.push_str("  }\n");

@@ -7,15 +7,15 @@
 //! ([`Machine::time`]); without it nothing is late. It never refuses a frame or repairs it: a frame that breaks a rule yields a
 //! [`Violation`]; then the machine resynchronizes and goes on.
 //!
-//! - [`Machine`]: the machine of one conversation; its states may carry data ([`Carried`]). [`State`]: the state of its four regions.
+//! - [`Machine`]: the machine of one conversation; its states may carry data ([`Carried`]). [`State`]: the state of its regions.
 //! - [`Kind`]: a frame reduced to its type plus role, delta type, `success` or `stopReason`.
 //! - [`Violation`], [`Rule`], [`Difference`]: a frame that broke a rule, the rule, the member that differs.
 //! - [`Requests`]: the outstanding requests of the host.
 //! - [`walk`], [`arrows`], [`edges`], [`chart`](chart()): the chart, generated from the machine.
 //!
-//! The state has four orthogonal regions: `flow` (a statig hierarchy; which frames are legal in a state and where they
-//! lead is the schema's `x-fires-in`, what no event shows is written by hand), dialogs, shell
-//! commands, and the end of input. Each frame takes this way:
+//! The state has five orthogonal regions, each a statig machine: `flow` (a hierarchy; which frames are legal in a state and
+//! where they lead is the schema's `x-fires-in`, what no event shows is written by hand), `asks` (open dialogs), `shell` (bash
+//! commands of the host), `switch` (whether the session is being changed) and `input` (the [`Lifecycle`] of the process). Each frame takes this way:
 //!
 //! - It is reduced to its [`Kind`]. Kinds are finite, so that [`walk`] covers every state and kind, and the chart is generated
 //!   from it.
@@ -40,6 +40,7 @@
 //! # Ok::<(), pi_rpc_protocol::ReadError>(())
 //! ```
 
+mod asks;
 mod carrier;
 mod chart;
 mod checks;
@@ -48,10 +49,14 @@ mod envelope;
 mod findings;
 mod flow;
 mod kind;
+mod lifecycle;
 mod placement;
+mod region_steps;
 mod regions;
 mod requests;
 mod session_state;
+mod session_switch;
+mod shell;
 mod state;
 mod unreadable_frame;
 mod violation;
@@ -63,13 +68,16 @@ pub use difference::Difference;
 pub use envelope::Envelope;
 pub use findings::{BrokenRule, Findings, RuleSet};
 pub use kind::{Kind, Step};
+pub use lifecycle::{Lifecycle, LifecycleEvent};
 pub use pi_rpc_protocol::{RuleId as Rule, Tier};
+pub use region_steps::{RegionStep, region_steps};
 pub use regions::Machine;
 pub use requests::{OpenRequest, Requests, ResponseHead, ResponseMatch, StrayResponse};
 pub use session_state::{
     known_members::KnownMembers,
     member_history::{Knowledge, MemberHistory},
 };
+pub use session_switch::{SessionSwitch, SwitchEvent};
 pub use state::State;
 pub use unreadable_frame::UnreadableFrame;
 pub use violation::Violation;

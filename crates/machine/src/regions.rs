@@ -1,9 +1,10 @@
-//! The machine: its four regions, the requests, and the checks.
+//! The machine: its regions, the requests, and the checks.
 //!
 //! Rules: `resp-known-id`, `resp-once`, `prompt-once`, `resp-command`, `missing-refused`, `run-nesting`, `run-cut`,
 //! `fires-in`, `host-line`, `host-schema`.
 
 use crate::{
+    asks::{AskEvent, Asks},
     carrier::{Carried, Chart},
     checks::{
         conversation_checks::ConversationChecks, frame_context::FrameContext, run::has_broken_down,
@@ -12,8 +13,11 @@ use crate::{
     findings::{BrokenRule, Findings, RuleSet},
     flow::Verdict,
     kind::{Kind, Step},
+    lifecycle::{Lifecycle, LifecycleEvent},
     placement::{also_exercised, placement_rule},
     requests::{Requests, ResponseHead, ResponseMatch, StrayResponse},
+    session_switch::{SessionSwitch, SwitchEvent},
+    shell::{Running, Shell},
     state::State,
     unreadable_frame::UnreadableFrame,
     violation::Violation,
@@ -23,19 +27,17 @@ use pi_rpc_protocol::{
     Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, RuleId as Rule, SessionMember,
     Tier,
 };
-use std::collections::BTreeSet;
-
-/// The most outstanding dialogs that are tracked, in case a host answers none.
-const MAX_DIALOGS: usize = 4096;
 
 /// The state machine of one conversation, whose states carry `D`. A clone is independent of the original.
 #[derive(Clone)]
 pub struct Machine<D = ()> {
     dialect: Dialect,
     chart: Chart<D>,
-    dialogs: BTreeSet<String>,
+    asks: Asks,
+    shell: Shell,
+    switch: SessionSwitch,
+    lifecycle: Lifecycle,
     requests: Requests,
-    closing: bool,
     run_checks: Option<RunChecks>,
     conversation_checks: Option<Box<ConversationChecks>>,
     frames: u64,
@@ -66,9 +68,11 @@ impl<D: Carried> Machine<D> {
         Self {
             dialect,
             chart: Chart::new(dialect.base()),
-            dialogs: BTreeSet::new(),
+            asks: Asks::default(),
+            shell: Shell::default(),
+            switch: SessionSwitch::default(),
+            lifecycle: Lifecycle::new(dialect.record().end_of_input),
             requests: Requests::default(),
-            closing: false,
             run_checks: checked.then(|| RunChecks::new(dialect)),
             conversation_checks: checked.then(Box::default),
             frames: 0,
@@ -112,8 +116,34 @@ impl<D: Carried> Machine<D> {
 
     /// The state of all regions.
     pub fn state(&self) -> State {
-        let shell = self.requests.outstanding().filter(|r| r.command == RpcCommandKind::Bash).count();
-        State { flow: self.flow(), dialogs: self.dialogs.len(), shell, closing: self.closing }
+        let (dialogs, shell) = (self.asks.count(), self.shell.count());
+        State { flow: self.flow(), dialogs, shell, closing: self.lifecycle.is_closing() }
+    }
+
+    /// The region `input`: how far the process is.
+    pub const fn lifecycle(&self) -> &Lifecycle {
+        &self.lifecycle
+    }
+
+    /// Moves the region `input`.
+    pub fn move_lifecycle(&mut self, event: LifecycleEvent) {
+        self.lifecycle.handle(event);
+    }
+
+    /// Whether the session is being changed: the region `switch`, which no frame shows.
+    pub fn is_switching(&self) -> bool {
+        self.switch.is_switching()
+    }
+
+    /// Begins or ends a change of the session.
+    pub fn move_session(&mut self, event: SwitchEvent) {
+        self.switch.handle(event);
+    }
+
+    /// Moves the region `shell` after a request was opened or closed.
+    fn move_shell(&mut self) {
+        let running = self.requests.outstanding().filter(|it| it.command == RpcCommandKind::Bash).count();
+        self.shell.handle(Running(running));
     }
 
     /// The state of the region `flow`.
@@ -186,9 +216,10 @@ impl<D: Carried> Machine<D> {
         match frame {
             Inbound::Command(command) => {
                 self.requests.add(self.frames, command.id().cloned(), command.kind(), met.flow, self.time);
+                self.move_shell();
             }
             Inbound::ExtensionUIResponse(response) => {
-                self.dialogs.remove(response.id());
+                self.asks.handle(AskEvent::Closed(response.id()));
             }
             Inbound::HostToolUpdate(_) | Inbound::HostToolResult(_) | Inbound::HostUriResult(_) => {}
         }
@@ -235,7 +266,7 @@ impl<D: Carried> Machine<D> {
 
     /// Closes a dialog without a response: it has timed out, or was cancelled.
     pub fn close_dialog(&mut self, id: &str) {
-        self.dialogs.remove(id);
+        self.asks.handle(AskEvent::Closed(id));
         self.restart_deadlines();
     }
 
@@ -269,10 +300,15 @@ impl<D: Carried> Machine<D> {
         self.report(found, Kind::Stray, self.state())
     }
 
-    /// Takes in the end of the input, or the request to shut down.
+    /// Takes in the end of the input.
     pub fn end_of_input(&mut self) {
+        self.begin_exit(LifecycleEvent::Ended);
+    }
+
+    /// Takes in the end of the input, or the request to exit.
+    pub fn begin_exit(&mut self, event: LifecycleEvent) {
         let state = self.state();
-        self.closing = true;
+        self.lifecycle.handle(event);
         self.input_ended = self.input_ended.or(self.time);
         if let Some(conversation_checks) = &mut self.conversation_checks {
             conversation_checks.on_end_of_input(state, &self.requests);
@@ -287,11 +323,15 @@ impl<D: Carried> Machine<D> {
         if let Some(conversation_checks) = &mut self.conversation_checks {
             conversation_checks.on_exit(end, &context, &self.requests, &mut found);
         }
+        if end.gone {
+            self.lifecycle.handle(LifecycleEvent::Exited);
+        }
         self.report(found, Kind::Exit, state)
     }
 
     /// Takes in an emitted frame, and returns its violations.
     pub fn outbound(&mut self, emission: &Emission) -> Vec<Violation> {
+        self.follow(is_response(emission));
         self.outbound_with(emission, D::Next::default())
     }
 
@@ -302,7 +342,17 @@ impl<D: Carried> Machine<D> {
 
     /// Takes in an outbound frame of a recording. With `cut`, strings in it were shortened, so payloads are not compared.
     pub fn observe(&mut self, emission: &Emission, cut: bool) -> Vec<Violation> {
+        self.follow(is_response(emission));
         self.judge(emission, cut, D::Next::default())
+    }
+
+    /// Infers from a frame of a server how far it is: it greets before it emits, and serves before it responds.
+    fn follow(&mut self, is_response: bool) {
+        if is_response && !self.lifecycle.is_greeting_over() {
+            self.lifecycle.handle(LifecycleEvent::Served);
+        } else if !self.lifecycle.is_greeted() {
+            self.lifecycle.handle(LifecycleEvent::Greeted);
+        }
     }
 
     fn judge(&mut self, emission: &Emission, cut: bool, next: D::Next) -> Vec<Violation> {
@@ -372,6 +422,7 @@ impl<D: Carried> Machine<D> {
         let mut found = Findings::for_frame(self.frames + 1);
         found.fail(line.rule, line.expected);
         let kind = line.kind.unwrap_or(Kind::Stray);
+        self.follow(line.answer.is_some());
         let (met, verdict, answered) = self.step(kind, D::Next::default(), line.answer.as_ref(), &mut found);
         let context = self.context(met, self.state(), true);
         if let Some(conversation_checks) = &mut self.conversation_checks {
@@ -402,12 +453,16 @@ impl<D: Carried> Machine<D> {
         let verdict = self.chart.advance(kind, next);
         self.check_placement(kind, met.flow, &verdict, found);
         // Where the end of the input aborts runs, no closing events come.
-        let untold = self.closing && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
+        let untold =
+            self.lifecycle.is_closing() && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
         if verdict.cut && !untold {
             found.fail(Rule::RunCut, "the run's closing events first");
         }
         let late = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         let answered = answer.map(|answer| self.requests.match_response(answer, late));
+        if answered.is_some() {
+            self.move_shell();
+        }
         match &answered {
             Some(ResponseMatch::First(request) | ResponseMatch::Again(request)) => {
                 found.set_cause(Some(request.frame));
@@ -507,10 +562,7 @@ impl<D: Carried> Machine<D> {
                         .as_ref()
                         .is_some_and(|it| it.has_ui_request(request.id())) =>
             {
-                self.dialogs.insert(request.id().to_owned());
-                if self.dialogs.len() > MAX_DIALOGS {
-                    self.dialogs.pop_first();
-                }
+                self.asks.handle(AskEvent::Opened(request.id()));
             }
             Outbound::ReadyFrame(_)
                 if found.broken.is_empty() && (record.ready == DialectReady::None || self.has_emitted) =>
@@ -524,4 +576,12 @@ impl<D: Carried> Machine<D> {
         }
         self.has_emitted = true;
     }
+}
+
+/// Whether an emission is a response.
+const fn is_response(emission: &Emission) -> bool {
+    matches!(
+        emission,
+        Emission::Frame(Outbound::Response(_)) | Emission::Line { frame: Outbound::Response(_), .. }
+    )
 }

@@ -3,7 +3,7 @@
 use pi_rpc_protocol::FlowState;
 use std::fmt;
 
-/// The state of the four regions.
+/// The state of the regions that frames show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     /// The activity of the agent.

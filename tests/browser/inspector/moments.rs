@@ -13,7 +13,7 @@ fn chart_lights_state_and_transition() {
     page.click("#tab-chart");
     let lit = "[...document.querySelectorAll('#states .lit > code')].map(it => it.textContent)";
     page.until("document.querySelector('#chart .state.lit')");
-    assert_eq!(page.value(lit), json!(["idle", "none", "idle", "closing"]));
+    assert_eq!(page.value(lit), json!(["idle", "none", "idle", "steady", "stopping"]));
     page.press(&["2", "Home"]);
     page.select_frame(10);
     page.value("[...document.querySelectorAll('#frame-detail button')].find(it => it.textContent === 'State at this frame').click()");

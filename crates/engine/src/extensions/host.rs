@@ -14,10 +14,10 @@ use crate::{
     },
     ids::Ids,
     io::{CallId, Now, Output},
-    lifecycle::Lifecycle,
     prompt::Recipient,
     setup::{HostedExtensions, NamedCommands},
 };
+use pi_rpc_machine::Lifecycle;
 use pi_rpc_model::types::StreamEvent;
 use pi_rpc_protocol::{
     AgentToolResult, Dialect, ExtensionError, ExtensionQuery, FromExtension, Outbound,

@@ -36,13 +36,13 @@ impl Engine {
         match next {
             AfterRun::AbortResponse { id, kind } => self.acknowledge(kind, id),
             AfterRun::Session(next) => self.begin_session(next),
-            AfterRun::Compact(command) if self.lifecycle.aborts_work() => {
+            AfterRun::Compact(command) if self.activity.lifecycle().aborts_work() => {
                 let text = errors::compaction_cancelled(self.dialect.base());
                 self.handler_failed(command.id, RpcCommandKind::Compact, text);
             }
             AfterRun::Compact(command) => self.compact(command),
             AfterRun::AbortedCompaction(command) => self.refuse_compaction(command),
-            AfterRun::Prompt(prompt) if self.lifecycle.aborts_work() => {
+            AfterRun::Prompt(prompt) if self.activity.lifecycle().aborts_work() => {
                 let error = errors::shutting_down(self.dialect.base());
                 self.respond_failure(&prompt.recipient, error);
             }

@@ -32,7 +32,7 @@ impl Engine {
         let aborted = chain.aborted;
         // Where a chain has one end, only what the chart names continues it; messages that are queued follow its end.
         let waits = !self.queues.are_empty() && !self.ends_chains();
-        if waits && !aborted && !self.lifecycle.is_stopping() && !self.store.has_failed() {
+        if waits && !aborted && !self.activity.lifecycle().is_stopping() && !self.store.has_failed() {
             // An answer that was excluded is requested again first.
             let last = self.store.session.messages().last();
             let answered = last.is_some_and(|last| matches!(**last, AgentMessage::Assistant(_)));
@@ -66,7 +66,7 @@ impl Engine {
     pub(crate) fn deliver_queued(&mut self) -> bool {
         if !std::mem::take(&mut self.series.delivers_queued)
             || self.queues.are_empty()
-            || self.lifecycle.is_stopping()
+            || self.activity.lifecycle().is_stopping()
             || self.store.has_failed()
         {
             return false;

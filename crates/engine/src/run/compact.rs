@@ -108,7 +108,7 @@ impl Engine {
 
     /// Whether automatic compaction is enabled now.
     fn may_compact(&self) -> bool {
-        self.modes.auto_compaction && !self.store.has_failed() && !self.lifecycle.aborts_work()
+        self.modes.auto_compaction && !self.store.has_failed() && !self.activity.lifecycle().aborts_work()
     }
 
     /// Compacts if it is time to, judged by the last answer. What is `next` waits for that, or is given back.

@@ -38,7 +38,7 @@ impl Engine {
         if !self.dialect.record().lanes.todos
             || !well
             || self.is_working()
-            || self.lifecycle.disregards_extensions()
+            || self.activity.lifecycle().disregards_extensions()
         {
             return;
         }

@@ -69,7 +69,8 @@ impl Engine {
     /// Whether a run that opens now ends before a model request: for an exit, or for a command that came after its
     /// prompt.
     pub(crate) fn ends_at_once(&self) -> bool {
-        self.lifecycle.aborts_work() || !self.backlog.after_run.iter().all(AfterRun::waits_for_prompt)
+        self.activity.lifecycle().aborts_work()
+            || !self.backlog.after_run.iter().all(AfterRun::waits_for_prompt)
     }
 
     /// Performs one step of the open run; `false` if it waits for a request.
@@ -253,7 +254,7 @@ impl Engine {
 
     /// Completes a message: sends the `message_end` hook if registered, then appends the message.
     pub(crate) fn complete_message(&mut self, message: AgentMessage) {
-        match self.is_hooked(HookName::MessageEnd) && !self.lifecycle.leaves_work() {
+        match self.is_hooked(HookName::MessageEnd) && !self.activity.lifecycle().leaves_work() {
             true => {
                 let event = MessageEndHook { message };
                 self.notify(Hook::MessageEnd { event, is_changed: false });

@@ -213,7 +213,8 @@ impl MetaBuilder<'_> {
     fn chart(&self) -> Chart {
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let region = |region: &Value| {
-            let steps = list(&region["transitions"]).into_iter().map(|step| FlowStep {
+            let steps = list(&region["transitions"]).into_iter();
+            let steps = steps.filter(|step| self.has(step, "dialects")).map(|step| FlowStep {
                 from: text(&step["from"]),
                 to: text(&step["to"]),
                 label: text(&step["on"]),

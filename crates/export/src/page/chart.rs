@@ -71,15 +71,22 @@ pub(super) fn chart(index: &SchemaIndex, base: Dialect) -> Markup {
     let regions = index.part("states")["regions"].as_array().map_or(&[][..], Vec::as_slice);
     let (first, beside) =
         regions.split_first().map_or((&Value::Null, regions), |(first, rest)| (first, rest));
-    let needed: Vec<i32> = beside.iter().map(needs).collect();
-    let spare = (width - needed.iter().sum::<i32>()) / count(beside).max(1);
-    let mut left = 0;
+    let beside: Vec<Beside> = beside.iter().map(|region| Beside::of(index, region, base)).collect();
+    // Small regions are side by side, each of the others has a row of its own.
+    let (small, large): (Vec<&Beside>, Vec<&Beside>) = beside.iter().partition(|region| region.is_small());
+    let spare = (width - small.iter().map(|region| region.width()).sum::<i32>()) / count(&small).max(1);
+    let (mut left, mut total) = (0, height);
     let mut below = Vec::new();
-    for (region, needed) in beside.iter().zip(needed) {
-        below.push((side(region, left, needed + spare, height, base.as_str()), left));
-        left += needed + spare;
+    for region in &small {
+        let divide = if left > 0 { format!("M{left},{height} V{}", height + ROW) } else { String::new() };
+        below.push((divide, region.drawn(left, region.width() + spare, height, base.as_str())));
+        left += region.width() + spare;
     }
-    let total = height + if below.is_empty() { 0 } else { 156 };
+    total += if small.is_empty() { 0 } else { ROW };
+    for region in large {
+        below.push((format!("M1,{total} H{}", width - 1), region.drawn(0, width, total, base.as_str())));
+        total += ROW + count(&region.lanes()) * LINE_BELOW;
+    }
     html! {
         svg.chart viewBox={ "0 0 " (width) " " (total) } role="img" aria-label={ "The states of " (base.as_str()) ", drawn; the same as a list is below." } {
             defs {
@@ -93,8 +100,8 @@ pub(super) fn chart(index: &SchemaIndex, base: Dialect) -> Markup {
                 (flow)
             }
             path.divide d={ "M1," (height) " H" (width - 1) } {}
-            @for (region, left) in &below {
-                @if *left > 0 { path.divide d={ "M" (left) "," (height) " V" (total - 1) } {} }
+            @for (divide, region) in &below {
+                @if !divide.is_empty() { path.divide d=(divide) {} }
                 (region)
             }
         }
@@ -105,43 +112,92 @@ pub(super) fn chart(index: &SchemaIndex, base: Dialect) -> Markup {
 const STATE: i32 = 104;
 const LABEL: usize = 20;
 
-/// The width of a region besides the flow.
-fn needs(region: &Value) -> i32 {
-    let states = count(region["states"].as_array().map_or(&[][..], Vec::as_slice));
-    let steps = region["transitions"].as_array().into_iter().flatten();
-    let longest =
-        steps.flat_map(|step| lines(text(&step["on"]), LABEL)).map(|line| line.len()).max().unwrap_or(0);
-    44 + states * STATE + (states - 1) * (i32::try_from(longest).unwrap_or(0) * 13 / 2 + 8)
-}
+/// The height of a row of regions besides the flow.
+const ROW: i32 = 156;
+
+/// The height of the line of transitions that lead past other states.
+const LINE_BELOW: i32 = 24;
 
 fn count<T>(list: &[T]) -> i32 {
     i32::try_from(list.len()).unwrap_or(1)
 }
 
-/// Draws a region besides the flow, its states side by side.
-fn side(region: &Value, left: i32, width: i32, top: i32, chart: &str) -> Markup {
-    let states = region["states"].as_array().map_or(&[][..], Vec::as_slice);
-    let step = (width - 44 - STATE) / (count(states) - 1).max(1);
-    let place = |name: &Value| {
-        let at = (0..).zip(states).find(|(_, state)| state["name"] == *name).map_or(0, |(at, _)| at);
-        left + 30 + at * step
-    };
-    let (above, below) = (top + 76, top + 106);
-    html! {
-        g data-region=(text(&region["name"])) {
-            text.region x=(left + 14) y=(top + 22) { (text(&region["name"])) }
-            (dot(Point(left + 10, above)))
-            (arrow(chart, &[Point(left + 14, above), Point(left + 30, above)], false))
-            @for state in states { (state_box(Point(place(&state["name"]), top + 60), (STATE, 62), text(&state["name"]), text(&state["name"]), &[])) }
-            @for step in region["transitions"].as_array().into_iter().flatten() {
-                @let (from, to) = (place(&step["from"]), place(&step["to"]));
-                g.edge data-from=(text(&step["from"])) data-to=(text(&step["to"])) {
-                    @if from < to {
-                        (arrow(chart, &[Point(from + STATE, above), Point(to, above)], false))
-                        (label_lines(&lines(text(&step["on"]), LABEL), Point((from + STATE + to) / 2, above), Side::Above))
-                    } @else {
-                        (arrow(chart, &[Point(from, below), Point(to + STATE, below)], false))
-                        (label_lines(&lines(text(&step["on"]), LABEL), Point((from + to + STATE) / 2, below), Side::Below))
+/// A region besides the flow, its states side by side.
+struct Beside<'a> {
+    region: &'a Value,
+    states: &'a [Value],
+    steps: Vec<&'a Value>,
+}
+
+impl<'a> Beside<'a> {
+    fn of(index: &SchemaIndex, region: &'a Value, base: Dialect) -> Self {
+        let steps = region["transitions"].as_array().into_iter().flatten();
+        let steps = steps.filter(|step| index.bases_in(step, "dialects").contains(&base));
+        let states = region["states"].as_array().map_or(&[][..], Vec::as_slice);
+        Self { region, states, steps: steps.collect() }
+    }
+
+    fn place(&self, name: &Value) -> usize {
+        self.states.iter().position(|state| state["name"] == *name).unwrap_or(0)
+    }
+
+    /// Whether all transitions are drawn between neighbours, with their labels there.
+    fn is_small(&self) -> bool {
+        self.states.len() <= 2
+    }
+
+    /// The lines of a larger region below its states: each has the transitions with one cause to one state.
+    fn lanes(&self) -> Vec<(&'a str, &'a str)> {
+        let mut lanes = Vec::new();
+        for step in self.steps.iter().filter(|_| !self.is_small()) {
+            let lane = (text(&step["on"]), text(&step["to"]));
+            if !lanes.contains(&lane) {
+                lanes.push(lane);
+            }
+        }
+        lanes
+    }
+
+    fn width(&self) -> i32 {
+        let longest =
+            self.steps.iter().flat_map(|step| lines(text(&step["on"]), LABEL)).map(|line| line.len());
+        let longest = longest.max().filter(|_| self.is_small()).unwrap_or(4);
+        44 + count(self.states) * STATE
+            + (count(self.states) - 1) * (i32::try_from(longest).unwrap_or(0) * 13 / 2 + 8)
+    }
+
+    fn drawn(&self, left: i32, width: i32, top: i32, chart: &str) -> Markup {
+        let step = (width - 44 - STATE) / (count(self.states) - 1).max(1);
+        let place = |name: &Value| left + 30 + i32::try_from(self.place(name)).unwrap_or(0) * step;
+        let (above, below) = (top + 76, top + 106);
+        let lanes = self.lanes();
+        html! {
+            g data-region=(text(&self.region["name"])) {
+                text.region x=(left + 14) y=(top + 22) { (text(&self.region["name"])) }
+                (dot(Point(left + 10, above)))
+                (arrow(chart, &[Point(left + 14, above), Point(left + 30, above)], false))
+                @for state in self.states { (state_box(Point(place(&state["name"]), top + 60), (STATE, 62), text(&state["name"]), text(&state["name"]), &[])) }
+                @for (at, step) in self.steps.iter().enumerate() {
+                    @let (from, to) = (place(&step["from"]), place(&step["to"]));
+                    g.edge data-from=(text(&step["from"])) data-to=(text(&step["to"])) {
+                        @if !self.is_small() {
+                            @let lane = (text(&step["on"]), text(&step["to"]));
+                            @let row = lanes.iter().position(|it| *it == lane).unwrap_or(0);
+                            @let shift = i32::try_from(row).unwrap_or(0);
+                            @let (line, end) = (top + 122 + (shift + 1) * LINE_BELOW, to + 14 + shift * 14);
+                            @let start = from + STATE - 8 - shift * 8;
+                            (arrow(chart, &[Point(start, top + 122), Point(start, line), Point(end, line), Point(end, top + 122)], false))
+                            @let is_first = !self.steps[..at].iter().any(|other| (text(&other["on"]), text(&other["to"])) == lane);
+                            g visibility=[(!is_first).then_some("hidden")] {
+                                (label_lines(&[lane.0.to_owned()], Point((start + end) / 2, line), Side::Above))
+                            }
+                        } @else if from < to {
+                            (arrow(chart, &[Point(from + STATE, above), Point(to, above)], false))
+                            (label_lines(&lines(text(&step["on"]), LABEL), Point((from + STATE + to) / 2, above), Side::Above))
+                        } @else {
+                            (arrow(chart, &[Point(from, below), Point(to + STATE, below)], false))
+                            (label_lines(&lines(text(&step["on"]), LABEL), Point((from + to + STATE) / 2, below), Side::Below))
+                        }
                     }
                 }
             }

@@ -64,7 +64,7 @@ fn drawn(index: &SchemaIndex) -> Markup {
         section aria-labelledby="chart" {
             h2 id="chart" { "The chart" }
             p {
-                "Four concurrent regions, each in one of its states. The lines in a state are frames that do not leave it. A broken "
+                "Five concurrent regions, each in one of its states. The lines in a state are frames that do not leave it. A broken "
                 "arrow is observed in the originals and not required by the protocol."
             }
             @for (at, base) in index.bases.iter().enumerate() {

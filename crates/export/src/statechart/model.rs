@@ -106,11 +106,13 @@ fn flow_events(state: &str, base: Base) -> Vec<(String, String)> {
 /// and is left by an event that stands for the last of them.
 fn region_events(region: &Value, state: &str, base: Base) -> Vec<(String, String)> {
     let name = text(&region["name"]);
-    let steps: Vec<&Value> = region["transitions"].as_array().into_iter().flatten().collect();
+    let applies = |step: &&Value| {
+        step["dialects"].as_array().is_none_or(|ids| ids.iter().any(|id| id == base.as_str()))
+    };
+    let steps: Vec<&Value> = region["transitions"].as_array().into_iter().flatten().filter(applies).collect();
+    let is_counted = steps.iter().any(|it| it["last"].is_string());
     let mut accepts = Vec::new();
     for step in steps {
-        let is_counted =
-            region["transitions"].as_array().into_iter().flatten().any(|it| it["last"].is_string());
         let stays = is_counted && step["last"].is_null() && step["to"] == state;
         if step["from"] == state || stays {
             let to = format!("{name}.{}", text(&step["to"]));
@@ -124,6 +126,9 @@ fn region_events(region: &Value, state: &str, base: Base) -> Vec<(String, String
 fn step_events(step: &Value, base: Base) -> Vec<String> {
     if let Some(last) = step["last"].as_str() {
         return vec![last.to_owned()];
+    }
+    if let Some(unannounced) = step["step"].as_str() {
+        return vec![format!("step.{unannounced}")];
     }
     let frames = step["frames"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let events = |frame: &str| match (frame, RpcCommandKind::parse(frame)) {

@@ -80,14 +80,19 @@ export class ChartView {
   }
 
   /**
-   * The states of the regions beside the flow: the first of a region, or the second once something is there.
+   * The states of the regions beside the flow: dialogs and shell commands count from one on; the input is open until its end.
    * @param {{ dialogs: number, shells: number, closing: boolean }} state
    * @returns {[string, string][]}
    */
   regionStates(state) {
-    const isBusy = [state.dialogs > 0, state.shells > 0, state.closing];
-    const beside = (this.inspection.protocol?.regions ?? []).filter((it) => it.name !== "flow");
-    return beside.map((it, at) => [it.name, (isBusy[at] ? it.states.find((name) => name !== it.initial) : it.initial) ?? ""]);
+    const regions = this.inspection.protocol?.regions ?? [];
+    const end = regions.find((it) => it.name === "input")?.transitions.find((it) => it.on === "end of input");
+    return [
+      ["asks", state.dialogs > 0 ? "awaiting_ui" : "none"],
+      ["shell", state.shells > 0 ? "bash" : "idle"],
+      ["switch", "steady"],
+      ["input", (state.closing ? end?.to : end?.from) ?? ""],
+    ];
   }
 
   /**
