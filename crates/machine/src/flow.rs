@@ -50,17 +50,12 @@ impl Flow {
     /// What the schema (`x-fires-in`) says of a frame in a state: where it leads, or [`Super`] if it is not legal there. A
     /// kind of frame that only other dialects have is taken as there, if they have the states that it leads to in common.
     fn by_schema(&self, at: FlowState, context: &mut Verdict, event: &Kind) -> Outcome<State> {
-        let mut of_others = None;
-        for row in event.fires_anywhere() {
-            let is_ours = row.only.is_none_or(|only| self.base.is_in(only));
-            context.is_listed |= is_ours;
-            if row.states.contains(&at) {
-                match is_ours {
-                    true => return leads_to(row.to, at),
-                    false => of_others = of_others.or(Some(row.to)),
-                }
-            }
+        if let Some(row) = event.row_in(at, self.base) {
+            context.is_listed = true;
+            return leads_to(row.to, at);
         }
+        context.is_listed = event.fires(self.base).next().is_some();
+        let of_others = event.fires_anywhere().find(|row| row.is_in(at)).map(|row| row.to);
         match of_others.filter(|to| !context.is_listed && to.is_none_or(|to| to.is_in(self.base))) {
             Some(to) => leads_to(to, at),
             None => Super,

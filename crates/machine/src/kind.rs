@@ -2,7 +2,7 @@
 
 use pi_rpc_protocol::{
     AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessageEventKind,
-    Base, CompactionReason, DialectRunEnd, Emission, Fires, Inbound, MultiSessionCommandKind,
+    Base, CompactionReason, DialectRunEnd, Emission, Fires, FlowState, Inbound, MultiSessionCommandKind,
     MultiSessionEventKind, Outbound, PromptDisposition, PromptOutcome, RpcCommandKind,
     RpcExtensionUIRequestKind, RpcResponse, RpcSuccess, StopReason, fires,
 };
@@ -227,9 +227,18 @@ impl Kind {
 
     /// The rows of the fires-in table for this kind, in all dialects.
     pub fn fires_anywhere(self) -> impl Iterator<Item = &'static Fires> {
-        self.rows().iter().filter(move |row| {
-            row.when.is_none_or(|(name, is)| self.field(name).is_some_and(|value| is.contains(&value)))
-        })
+        self.rows().iter().filter(move |row| self.meets(row))
+    }
+
+    /// The row of the fires-in table by which the frame is legal in the state `at` of dialects built on `base`.
+    pub fn row_in(self, at: FlowState, base: Base) -> Option<&'static Fires> {
+        let is_ours = |row: &Fires| row.only.is_none_or(|only| base.is_in(only));
+        self.rows().iter().find(|row| row.is_in(at) && self.meets(row) && is_ours(row))
+    }
+
+    /// Whether the frame meets the condition of a row.
+    fn meets(self, row: &Fires) -> bool {
+        row.when.is_none_or(|(name, is)| self.field(name).is_some_and(|value| is.contains(&value)))
     }
 
     /// The rows of the fires-in table for frames of this name. The most frequent frames are found without their name.

@@ -451,12 +451,13 @@ fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
                 .map_or(quote!(None), |list| quote!(Some(#list)));
             let when = when_row(case);
             let states = strings(case, "in").ok_or(format!("{name}: x-fires-in without `in`"))?;
-            let states = states.iter().flat_map(|s| leaves(bundle, s)).map(camel);
+            let states: Vec<_> = states.iter().flat_map(|s| leaves(bundle, s)).map(camel).collect();
             let to = case.get("to").and_then(Value::as_str).map(camel);
             let to = to.map_or(quote!(None), |to| quote!(Some(FlowState::#to)));
-            rows.push(
-                quote!(Fires { only: #only, when: #when, states: &[#(FlowState::#states),*], to: #to }),
-            );
+            rows.push(quote!(Fires {
+                only: #only, when: #when, states: &[#(FlowState::#states),*],
+                mask: 0 #(| 1 << FlowState::#states as u32)*, to: #to,
+            }));
         }
         let table = fires_table(name);
         tables.extend(quote! { const #table: &[Fires] = &[#(#rows),*]; });

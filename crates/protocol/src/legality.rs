@@ -24,8 +24,17 @@ pub struct Fires {
     pub when: Option<(&'static str, &'static [&'static str])>,
     /// States in which the event may occur.
     pub states: &'static [FlowState],
+    /// The same states, each as the bit of its place in [`FlowState::ALL`].
+    pub mask: u32,
     /// State that the event leads to; `None`: the state stays.
     pub to: Option<FlowState>,
+}
+
+impl Fires {
+    /// Whether the event may occur in `state`.
+    pub const fn is_in(&self, state: FlowState) -> bool {
+        self.mask >> state as u32 & 1 == 1
+    }
 }
 
 /// How long the response to a command may take, where nothing holds the server up (`x-answered`, `x-reads`).
