@@ -5,7 +5,7 @@ use crate::{
     bundle::{Bundle, Shape, description, strings},
     checks::bases,
     names::{camel, docs, exact},
-    types::property_type,
+    types::{child_list, property_type},
 };
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -81,6 +81,9 @@ fn one_struct(
     }
     let reader = one_reader(bundle, name, def, properties)?;
     // Only such a struct can be built with the members that are present.
+    let node = child_list(name, def).map(|key| {
+        quote! { impl super::ForestNode for #ident { const CHILDREN: &'static str = #key; } }
+    });
     let all_optional = Field::all(def, properties).into_iter().all(|field| !field.required);
     let default = all_optional.then(|| quote!(Default,));
     Ok(quote! {
@@ -88,6 +91,7 @@ fn one_struct(
         #[derive(Clone, Debug, #default PartialEq)]
         pub struct #ident { #fields }
 
+        #node
         #reader
         impl ::serde::Serialize for #ident {
             fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -102,7 +106,7 @@ fn one_struct(
 
 fn one_field(bundle: &Bundle, owner: &str, field: &Field) -> Result<TokenStream, String> {
     let ident = field_ident(field.name);
-    let (base, _) = property_type(bundle, field.schema)
+    let (base, _) = property_type(bundle, owner, field.schema)
         .ok_or_else(|| format!("{owner}.{}: no Rust type for the schema {}", field.name, field.schema))?;
     let ty = if field.required && !field.nullable { base } else { quote!(Option<#base>) };
     let doc = docs(&field_doc(field));
@@ -140,7 +144,7 @@ fn one_reader(
         let (key, ident) = (field.name, field_ident(field.name));
         let slot = format_ident!("value_of_{}", ident);
         let (base, reader) =
-            property_type(bundle, field.schema).ok_or_else(|| format!("{name}.{key}: no type"))?;
+            property_type(bundle, name, field.schema).ok_or_else(|| format!("{name}.{key}: no type"))?;
         let value = if field.nullable { quote!(Option<#base>) } else { base };
         slots.extend(quote! { let mut #slot: Option<#value> = None; });
         arms.extend(match reader.filter(|_| !field.nullable) {

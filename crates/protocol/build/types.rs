@@ -14,7 +14,16 @@ const MAX_INTEGER: i64 = 9_007_199_254_740_991;
 
 /// Type of a property without `Option`, and the reader for constraints that the type does not have; `None`: no type is
 /// known for the schema.
-pub fn property_type(bundle: &Bundle, schema: &Value) -> Option<(TokenStream, Option<TokenStream>)> {
+pub fn property_type(
+    bundle: &Bundle,
+    owner: &str,
+    schema: &Value,
+) -> Option<(TokenStream, Option<TokenStream>)> {
+    if let Some(node) = listed_node(bundle, schema) {
+        let node_type = exact(node);
+        let ty = if node == owner { quote!(super::Children) } else { quote!(super::Forest<#node_type>) };
+        return Some((ty, None));
+    }
     let def = ref_name(schema).map(|name| &bundle.defs[name]).filter(|def| def.get("x-rust").is_none());
     let resolved = def.unwrap_or(schema);
     match resolved["type"].as_str() {
@@ -32,6 +41,20 @@ pub fn property_type(bundle: &Bundle, schema: &Value) -> Option<(TokenStream, Op
         }
         _ => Some((value_type(bundle, schema)?, None)),
     }
+}
+
+/// The def whose nodes a schema lists, where a node has a list of nodes itself.
+fn listed_node<'a>(bundle: &Bundle, schema: &'a Value) -> Option<&'a str> {
+    let name = ref_name(schema.get("items")?)?;
+    child_list(name, &bundle.defs[name])?;
+    Some(name)
+}
+
+/// The member of the def `name` that lists values of the same def.
+pub fn child_list<'a>(name: &str, def: &'a Value) -> Option<&'a str> {
+    let mut members = def.get("properties")?.as_object()?.iter();
+    let is_own = |schema: &Value| schema.get("items").and_then(ref_name) == Some(name);
+    members.find(|(_, schema)| is_own(schema)).map(|(key, _)| key.as_str())
 }
 
 /// Type of an item of an array, or of a member of a map.

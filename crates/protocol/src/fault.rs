@@ -186,7 +186,8 @@ impl Faults {
         self.since(mark).for_each(|fault| fault.within(&format!("[{index}]")));
     }
 
-    const fn mark_is(&self, mark: Mark) -> bool {
+    /// Whether nothing was found since `mark`.
+    pub(super) const fn mark_is(&self, mark: Mark) -> bool {
         self.found.len() == mark.0 && self.later.len() == mark.1
     }
 

@@ -84,7 +84,13 @@ fn deserialize<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T, ReadE
         Ok(frame) if !frame.is_provisional() => Ok(frame),
         // Slower, so only for small frames, for `null` in place of an absent member, and for errors: ignores members
         // that the dialect does not have, and finds the path of the error.
-        _ => deserialize_pruned(bytes, spoken),
+        first => match serde_json::from_slice(bytes) {
+            Ok(value) => read_pruned(value, spoken),
+            // Too deep for `serde_json`, as a forest may be.
+            Err(error) => {
+                Err(ReadError::Type(first.err().map_or(error.to_string(), |first| first.to_string())))
+            }
+        },
     }
 }
 
@@ -100,9 +106,7 @@ pub(super) fn check_and_fit<T: Check>(mut frame: T, dialect: Dialect) -> Result<
     Ok(frame)
 }
 
-fn deserialize_pruned<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T, ReadError> {
-    let mut value: Value =
-        serde_json::from_slice(bytes).map_err(|error| ReadError::Type(error.to_string()))?;
+fn read_pruned<T: Root>(mut value: Value, spoken: DialectVersion) -> Result<T, ReadError> {
     prune(&mut value, T::SHAPE, spoken.base(), T::NULL_IS_ABSENT);
     from_value(&value).map_err(|error| {
         ReadError::Type(all_missing::<T>(&value, spoken.base(), spoken.version, error.to_string()))

@@ -76,7 +76,6 @@ pub use file_names::{directory_name, file_name};
 pub use fork::{ForkMessage, Forked};
 pub use header::{VERSION, new_header};
 pub use ids::session_id;
-pub use listing::MAX_TREE_DEPTH;
 pub use new_entry::NewEntry;
 pub use notice::Notice;
 pub use open_session::{OpenedSession, Session, Write};

@@ -1,10 +1,7 @@
 //! Entries for hosts: as a list, or as a tree.
 
 use super::{entry::Entry, time::iso, tree::Tree};
-use pi_rpc_protocol::{Base, EntryNode, MessageEntry, SessionEntry};
-
-/// Deepest nesting of [`Tree::entry_tree`]: parsers of JSON that is nested deeper give up or crash.
-pub const MAX_TREE_DEPTH: usize = 400;
+use pi_rpc_protocol::{Base, Children, EntryNode, Forest, MAX_FOREST_DEPTH, MessageEntry, SessionEntry};
 
 impl Tree {
     /// Lists entries in the order of the file, as dialects built on `base` have them; with `since`, those behind that
@@ -18,42 +15,33 @@ impl Tree {
     }
 
     /// Builds the tree of entries: roots in the order of the file, children by time (source: pi 1 source). An entry
-    /// without its parent is a root. `None`: the tree is deeper than [`MAX_TREE_DEPTH`].
-    pub fn entry_tree(&self, base: Base) -> Option<Vec<EntryNode>> {
-        let mut nodes: Vec<Option<EntryNode>> = self.unlinked_nodes(base);
+    /// without its parent is a root. `None`: the tree is deeper than [`MAX_FOREST_DEPTH`].
+    pub fn entry_tree(&self, base: Base) -> Option<Forest<EntryNode>> {
+        let mut nodes = self.nodes(base);
         let (roots, children) = self.roots_and_children(&nodes);
-        // Each entry comes before its children.
-        let mut order = Vec::with_capacity(nodes.len());
-        let mut next: Vec<(usize, usize)> = roots.iter().map(|root| (*root, 1)).collect();
-        while let Some((place, depth)) = next.pop() {
-            if depth > MAX_TREE_DEPTH {
+        let mut forest = Forest::default();
+        let mut next: Vec<(usize, usize)> = roots.into_iter().rev().map(|root| (root, 0)).collect();
+        while let Some((place, level)) = next.pop() {
+            if level == MAX_FOREST_DEPTH {
                 return None;
             }
-            order.push(place);
-            next.extend(children.get(place).into_iter().flatten().map(|child| (*child, depth + 1)));
-        }
-        for place in order.into_iter().rev() {
-            let own: Vec<EntryNode> = children
-                .get(place)
-                .into_iter()
-                .flatten()
-                .filter_map(|child| nodes.get_mut(*child).and_then(Option::take))
-                .collect();
-            if let Some(node) = nodes.get_mut(place).and_then(Option::as_mut) {
-                node.children = own;
+            if let Some(node) = nodes.get_mut(place).and_then(Option::take) {
+                forest.push(level, node);
             }
+            let below = children.get(place).into_iter().flatten().rev();
+            next.extend(below.map(|child| (*child, level + 1)));
         }
-        Some(roots.into_iter().filter_map(|root| nodes.get_mut(root).and_then(Option::take)).collect())
+        Some(forest)
     }
 
     /// Builds a node with its label for each entry that the dialect has.
-    fn unlinked_nodes(&self, base: Base) -> Vec<Option<EntryNode>> {
+    fn nodes(&self, base: Base) -> Vec<Option<EntryNode>> {
         let mut marks = self.label_entries();
         let nodes = self.entries().iter().map(|entry| {
             let mark = marks.remove(entry.id().as_ref());
             let (label, label_timestamp) = mark.map(|mark| (mark.label, mark.timestamp)).unzip();
             let label = label.flatten();
-            Some(EntryNode { entry: host_entry(entry, base)?, children: Vec::new(), label, label_timestamp })
+            Some(EntryNode { entry: host_entry(entry, base)?, children: Children, label, label_timestamp })
         });
         nodes.collect()
     }

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
+from . import deep
 from .chunks import Chunks
 from .dialect import Dialect, Frame
 from .errors import CallError, ProtocolError, RefusedError
@@ -94,7 +95,7 @@ class Connection:
     def _read(self, line: bytes) -> Received | None:
         """Reads a line; None for a chunk of a frame that is not complete."""
         try:
-            frame = json.loads(line.decode("utf-8"))
+            frame = deep.loads(line.decode("utf-8"))
             if b"\\ud" in line or b"\\uD" in line:
                 frame = _whole(frame)
         except (ValueError, RecursionError):
@@ -165,7 +166,7 @@ class Connection:
         data = self.success(command, response)
         shape = self.dialect.results.get(command)
         try:
-            return None if shape is None else _adapter(shape).validate_python(data)
+            return None if shape is None else _validate(shape, data)
         except ValidationError as error:
             raise ProtocolError(f"the response to {command} is not what the protocol says: {error}") from error
 
@@ -211,6 +212,19 @@ def encode(frame: Mapping[str, Any]) -> bytes:
 @lru_cache(maxsize=None)
 def _adapter(shape: Any) -> TypeAdapter[Any]:
     return TypeAdapter(shape)
+
+
+def _validate(shape: Any, data: Any) -> Any:
+    """Typed value. Validators stop at some 250 levels; a tree that is deeper is validated node by node."""
+    try:
+        return _adapter(shape).validate_python(data)
+    except ValidationError as error:
+        if all(problem["type"] != "recursion_loop" for problem in error.errors(include_input=False)):
+            raise
+        typed = deep.tree(shape, data)
+        if typed is None:
+            raise
+        return typed
 
 
 def _whole(frame: Any) -> Any:

@@ -13,6 +13,7 @@ from pi_rpc_client.connection import Connection
 from pi_rpc_client.omp.tables import DIALECT as OMP
 from pi_rpc_client.pi import AgentStartEvent, Model, TextContent
 from pi_rpc_client.pi.tables import DIALECT
+from pi_rpc_client.pi_1.tables import DIALECT as PI_1
 
 AWKWARD = "line\u2028line\u2029line\u0085line\x0b\x0c\x1c and \U0001f600"
 
@@ -89,6 +90,25 @@ class Framing(unittest.TestCase):
     def test_models_use_their_wire_names(self) -> None:
         _, sent = Connection(DIALECT).request("x", {"content": [TextContent(type="text", text="a")]}, False)
         self.assertEqual(json.loads(sent)["content"], [{"type": "text", "text": "a"}])
+
+
+class Depth(unittest.TestCase):
+    def test_tree_of_long_session_is_read(self) -> None:
+        count = 10_000
+        entry = '{"entry":{"type":"session_info","id":"%d","parentId":null,"timestamp":"","name":"n"},"children":['
+        rows = "".join(entry % at for at in range(count)) + "]}" * count
+        head = '{"type":"response","command":"get_tree","success":true,"data":{"leafId":null,"tree":['
+        connection = Connection(PI_1)
+        [response] = frames(connection, (head + rows + "]}}\n").encode())
+        nodes, found = connection.result("get_tree", response).tree, []
+        while nodes:
+            found += [node.entry.id for node in nodes]
+            nodes = [child for node in nodes for child in node.children]
+        self.assertEqual(found, [str(at) for at in range(count)])
+
+    def test_broken_deep_text_stays_text(self) -> None:
+        for broken in ("[" * 5000 + "1" + "]" * 4999, '{"a":' * 5000 + "1 2" + "}" * 5000, "[" * 5000 + "," + "]" * 5000):
+            self.assertEqual(frames(Connection(PI_1), broken.encode() + b"\n"), [broken])
 
 
 class States(unittest.TestCase):

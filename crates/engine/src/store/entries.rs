@@ -3,9 +3,9 @@
 use crate::core::Engine;
 use pi_rpc_protocol::{
     DialectForksFrom, EntryList, EntryTree, ForkMessage, ForkMessages, GetEntriesCommand, GetEntriesResponse,
-    GetTreeResponse, RequestId, RpcCommandKind, errors,
+    GetTreeResponse, MAX_FOREST_DEPTH, RequestId, RpcCommandKind, errors,
 };
-use pi_rpc_session::{self as session, MAX_TREE_DEPTH};
+use pi_rpc_session as session;
 
 impl Engine {
     /// The messages at which the session can be forked.
@@ -43,7 +43,7 @@ impl Engine {
         match tree.entry_tree(base) {
             Some(tree) => self.succeed(GetTreeResponse { id, data: EntryTree { tree, leaf_id } }),
             None => {
-                let text = errors::tree_too_deep(base, &MAX_TREE_DEPTH.to_string());
+                let text = errors::tree_too_deep(base, &MAX_FOREST_DEPTH.to_string());
                 self.handler_failed(id, RpcCommandKind::GetTree, text);
             }
         }

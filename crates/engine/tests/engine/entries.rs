@@ -106,10 +106,10 @@ fn overly_deep_tree_is_refused() {
         json!({ "type": "session_info", "id": at.to_string(), "parentId": parent, "timestamp": AT, "name": "n" })
     };
     // One more is added where the session is taken up: the level.
-    let entries: Vec<Value> = (0..400).map(named).collect();
+    let entries: Vec<Value> = (0..20_000).map(named).collect();
     let deep = scenario(json!([])).file(PATH, file(&entries)).opened(PATH).host(0, command("get_tree"));
     let played = deep.finish(Pi1);
-    let text = "The session has more than 400 entries in a row, too deep for a tree. get_entries tells them with \
+    let text = "The session has more than 20000 entries in a row, too deep for a tree. get_entries tells them with \
                 their parents.";
     assert_eq!(answer(&played, "get_tree"), refused("get_tree", text));
 }

@@ -3,7 +3,7 @@
 //! Rule: `entries-tree`.
 
 use crate::findings::Findings;
-use pi_rpc_protocol::{EntryList, EntryNode, EntryTree, RuleId as Rule, SessionEntry};
+use pi_rpc_protocol::{EntryList, EntryTree, RuleId as Rule, SessionEntry};
 use std::collections::HashSet;
 
 /// The ids of entries announced by events, which must not repeat.
@@ -59,14 +59,12 @@ fn check_leaf(leaf: Option<&str>, ids: &HashSet<&str>, found: &mut Findings) {
 /// Judges a tree of entries.
 pub fn check_tree(tree: &EntryTree, found: &mut Findings) {
     let mut ids = HashSet::new();
-    let mut nodes: Vec<(Option<&str>, &EntryNode)> = tree.tree.iter().map(|node| (None, node)).collect();
-    while let Some((above, node)) = nodes.pop() {
+    for (above, node) in tree.tree.with_parents() {
         let id = node.entry.id();
         found.expect(Rule::EntriesTree, ids.insert(id), || format!("an id of its own, not `{id}` again"));
         // A root may name a missing parent.
-        let below = above.is_none_or(|above| node.entry.parent_id() == Some(above));
+        let below = above.is_none_or(|above| node.entry.parent_id() == Some(above.entry.id()));
         found.expect(Rule::EntriesTree, below, || format!("`{id}` below its parent"));
-        nodes.extend(node.children.iter().map(|child| (Some(id), child)));
     }
     check_leaf(tree.leaf_id.as_deref(), &ids, found);
 }

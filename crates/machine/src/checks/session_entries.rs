@@ -17,9 +17,7 @@ use crate::{
         totals::Totals,
     },
 };
-use pi_rpc_protocol::{
-    EntryList, EntryNode, EntryTree, ForkMessage, ForkResult, RuleId as Rule, SessionEntry,
-};
+use pi_rpc_protocol::{EntryList, EntryTree, ForkMessage, ForkResult, RuleId as Rule, SessionEntry};
 use std::collections::HashMap;
 
 impl SessionChecks {
@@ -279,11 +277,9 @@ impl SessionChecks {
             return;
         }
         let mut reported: HashMap<u64, u64> = HashMap::new();
-        let mut nodes: Vec<&EntryNode> = tree.tree.iter().collect();
-        while let Some(node) = nodes.pop() {
+        for (_, node) in tree.tree.iter() {
             let entry = KnownEntry::of(&node.entry);
             reported.insert(entry.id, entry.digest);
-            nodes.extend(&node.children);
         }
         let held = known.min(read.entries);
         let missing = (0..held)

@@ -81,7 +81,7 @@ impl JsonError {
 
     /// The error, seen from the array that has the value as its element `index`.
     #[must_use]
-    pub(super) fn in_element(mut self, index: usize) -> Self {
+    pub(crate) fn in_element(mut self, index: usize) -> Self {
         let separator = if self.0.path.is_empty() || self.0.path.starts_with('[') { "" } else { "." };
         self.0.path = format!("[{index}]{separator}{}", self.0.path);
         self

@@ -11,7 +11,7 @@ mod types;
 
 pub(crate) use envelope::Envelope;
 pub use error::JsonError;
-pub(crate) use reader::Const;
 pub use reader::JsonReader;
+pub(crate) use reader::{Const, Members};
 pub use types::{FromJson, from_slice, from_str, from_value, member_from_slice};
 pub(crate) use types::{TextOrList, deserialize, unknown_tag};

@@ -3,17 +3,18 @@
 use super::{FromJson, JsonError};
 use serde::de::{DeserializeOwned, Expected, Unexpected};
 use serde_json::{Number, Value};
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 /// Depth at which `serde_json` stops, too.
-const MOST_DEPTH: u8 = 127;
+const MOST_DEPTH: usize = 127;
 
 /// JSON text and how far it has been read.
 #[derive(Clone)]
 pub struct JsonReader<'a> {
     text: &'a str,
     at: usize,
-    depth: u8,
+    depth: usize,
+    most_depth: usize,
 }
 
 /// Progress in an object or array.
@@ -32,7 +33,7 @@ pub(crate) enum Const {
 
 impl<'a> JsonReader<'a> {
     pub(super) const fn new(text: &'a str) -> Self {
-        Self { text, at: 0, depth: 0 }
+        Self { text, at: 0, depth: 0, most_depth: MOST_DEPTH }
     }
 
     /// Checks that nothing follows the value.
@@ -43,8 +44,31 @@ impl<'a> JsonReader<'a> {
         }
     }
 
+    /// Reads with `read`, which needs no stack for the next `levels`.
+    pub(crate) fn with_depth<T>(
+        &mut self,
+        levels: usize,
+        read: fn(&mut Self) -> Result<T, JsonError>,
+    ) -> Result<T, JsonError> {
+        let most = self.most_depth;
+        self.most_depth = self.depth + levels;
+        let value = read(self);
+        self.most_depth = most;
+        value
+    }
+
+    /// How many bytes have been read.
+    pub(crate) const fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Part of the text.
+    pub(crate) fn slice(&self, part: Range<usize>) -> &'a str {
+        &self.text[part]
+    }
+
     /// First byte of the next token.
-    pub(super) fn peek(&mut self) -> Option<u8> {
+    pub(crate) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(self.at) {
             self.at += 1;
@@ -58,7 +82,7 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Enters an array.
-    pub(super) fn array(&mut self, expected: &str) -> Result<Members, JsonError> {
+    pub(crate) fn array(&mut self, expected: &str) -> Result<Members, JsonError> {
         self.enter(b'[', expected)
     }
 
@@ -66,7 +90,7 @@ impl<'a> JsonReader<'a> {
         if self.peek() != Some(bracket) {
             return Err(self.wrong_type(&expected));
         }
-        if self.depth == MOST_DEPTH {
+        if self.depth >= self.most_depth {
             return Err(JsonError::syntax("recursion limit exceeded"));
         }
         self.depth += 1;
@@ -75,7 +99,7 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Whether another element or member follows; otherwise leaves the array or object.
-    pub(super) fn has_next(&mut self, members: &mut Members, bracket: u8) -> Result<bool, JsonError> {
+    pub(crate) fn has_next(&mut self, members: &mut Members, bracket: u8) -> Result<bool, JsonError> {
         match self.peek() {
             Some(byte) if byte == bracket => {
                 self.at += 1;
@@ -123,11 +147,6 @@ impl<'a> JsonReader<'a> {
         }
         self.at += 1;
         Ok(())
-    }
-
-    /// How many bytes have been read.
-    pub(super) const fn position(&self) -> usize {
-        self.at
     }
 
     /// Reads the value of the member `name` into `slot`.
@@ -195,18 +214,22 @@ impl<'a> JsonReader<'a> {
 
     /// Skips a value of any shape.
     pub(crate) fn skip(&mut self) -> Result<(), JsonError> {
+        self.with_depth(MOST_DEPTH, Self::skip_value)
+    }
+
+    fn skip_value(&mut self) -> Result<(), JsonError> {
         match self.peek() {
             Some(b'{') => {
                 let mut members = self.object("")?;
                 while self.next_key(&mut members)?.is_some() {
-                    self.skip()?;
+                    self.skip_value()?;
                 }
                 Ok(())
             }
             Some(b'[') => {
                 let mut members = self.array("")?;
                 while self.has_next(&mut members, b']')? {
-                    self.skip()?;
+                    self.skip_value()?;
                 }
                 Ok(())
             }

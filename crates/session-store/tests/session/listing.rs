@@ -1,8 +1,8 @@
 //! Sessions as hosts are told of them: entries, the tree, and what was counted.
 
 use crate::session_support::*;
-use pi_rpc_protocol::{Base, Dialect, Emission, EntryTree, GetTreeResponse, Outbound};
-use pi_rpc_session::{MAX_TREE_DEPTH, Totals, Tree};
+use pi_rpc_protocol::{Base, Dialect, Emission, EntryTree, GetTreeResponse, MAX_FOREST_DEPTH, Outbound};
+use pi_rpc_session::{Totals, Tree};
 use serde_json::{Value, json};
 
 /// Names in a row, each the parent of the next.
@@ -17,9 +17,8 @@ fn chain(count: usize) -> Tree {
 
 #[test]
 fn deepest_tree_fits_small_stack() {
-    let tree = chain(MAX_TREE_DEPTH);
-    // Threads of the server have 2 MiB; code that is not optimized takes more than that.
-    let written = std::thread::Builder::new().stack_size(4 << 20).spawn(move || {
+    let tree = chain(MAX_FOREST_DEPTH);
+    let written = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
         let data = EntryTree { tree: tree.entry_tree(Base::Pi1).unwrap(), leaf_id: None };
         let mut said: Emission = Outbound::Response(pi_rpc_protocol::RpcResponse::Success(
             GetTreeResponse { id: None, data }.into(),
@@ -32,14 +31,14 @@ fn deepest_tree_fits_small_stack() {
         line
     });
     let line = String::from_utf8(written.unwrap().join().unwrap()).unwrap();
-    assert_eq!(line.matches(r#""children":["#).count(), MAX_TREE_DEPTH);
+    assert_eq!(line.matches(r#""children":["#).count(), MAX_FOREST_DEPTH);
 }
 
 #[test]
 fn too_deep_tree_is_none_entries_remain() {
-    let tree = chain(MAX_TREE_DEPTH + 1);
+    let tree = chain(MAX_FOREST_DEPTH + 1);
     assert_eq!(tree.entry_tree(Base::Pi1), None);
-    assert_eq!(tree.list_entries(None, Base::Pi1).map(|entries| entries.len()), Some(MAX_TREE_DEPTH + 1));
+    assert_eq!(tree.list_entries(None, Base::Pi1).map(|entries| entries.len()), Some(MAX_FOREST_DEPTH + 1));
 }
 
 #[test]
