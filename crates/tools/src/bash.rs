@@ -1,6 +1,8 @@
 //! The `bash` tool: runs a command and renders its result.
 
 use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -55,7 +57,10 @@ pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Resu
     let began = Instant::now();
     let outcome =
         run_shell(&arguments.command, &cwd, &options, control).await.map_err(|error| error.to_string())?;
-    let structured = rules.structured_content.then(|| structured(&outcome, began.elapsed())).flatten();
+    let structured = match rules.structured_content {
+        true => structured(&outcome, began.elapsed()).await,
+        false => None,
+    };
     Ok(ToolOutput { structured, ..to_output(outcome, &options, rules) })
 }
 
@@ -82,10 +87,11 @@ fn render(snapshot: ShellSnapshot) -> ToolOutput {
 fn to_output(outcome: ShellOutcome, options: &ShellOptions, rules: &DialectTools) -> ToolOutput {
     let output = format!("{}{}{}", outcome.truncation.content, cut_notice(&outcome), outcome.removed);
     let shown = if output.is_empty() { "(no output)" } else { &output };
-    match outcome.ending {
-        CommandEnd::Signalled(_) if rules.failed_exit_is_result => {
-            ToolOutput::error(format!("{shown}\n\nCommand terminated without an exit code"))
-        }
+    let ending = match outcome.ending {
+        CommandEnd::Signalled(signal) if rules.failed_exit_is_result => CommandEnd::Exited(128 + signal),
+        ending => ending,
+    };
+    match ending {
         CommandEnd::Exited(0) | CommandEnd::Signalled(_) => {
             ToolOutput { details: final_details(&outcome, options), ..ToolOutput::text(shown) }
         }
@@ -110,18 +116,52 @@ fn to_output(outcome: ShellOutcome, options: &ShellOptions, rules: &DialectTools
     }
 }
 
-/// The structured result of a command that has exited, with the same truncated output as for the model.
-fn structured(outcome: &ShellOutcome, took: Duration) -> Option<Value> {
-    let CommandEnd::Exited(exit_code) = outcome.ending else { return None };
-    let cut = &outcome.truncation;
-    let full_output_path = outcome.full_output_path.as_deref().filter(|_| cut.truncated);
+/// The structured result of a command that has exited, for programs: its whole output, up to [`MOST_STRUCTURED`].
+async fn structured(outcome: &ShellOutcome, took: Duration) -> Option<Value> {
+    let exit_code = outcome.ending.exit_code()?;
+    let shown = &outcome.truncation.content;
+    let file = outcome.full_output_path.clone().filter(|_| outcome.truncation.truncated);
+    let (output, truncated) = match file {
+        None => (shown.clone(), false),
+        Some(path) => {
+            let read = tokio::task::spawn_blocking(move || whole_output(&path)).await;
+            read.ok().and_then(Result::ok).unwrap_or_else(|| (shown.clone(), true))
+        }
+    };
+    let full_output_path = outcome.full_output_path.as_deref().filter(|_| truncated);
     Some(json!(Structured {
-        output: &cut.content,
-        truncated: cut.truncated,
+        output: &output,
+        truncated,
         full_output_path: full_output_path.map(Path::to_string_lossy),
         exit_code,
         wall_time_seconds: number((took.as_secs_f64() * 10.0).round() / 10.0),
     }))
+}
+
+/// Most bytes of output in a structured result, as in pi.
+const MOST_STRUCTURED: u64 = 1 << 20;
+
+/// Output in a file, and whether its middle is left out.
+fn whole_output(path: &Path) -> io::Result<(String, bool)> {
+    let mut file = File::open(path)?;
+    let size = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    if size <= MOST_STRUCTURED {
+        file.take(MOST_STRUCTURED).read_to_end(&mut bytes)?;
+        return Ok((String::from_utf8_lossy(&bytes).into_owned(), false));
+    }
+    let half = MOST_STRUCTURED / 2;
+    file.by_ref().take(half).read_to_end(&mut bytes)?;
+    let mut head = String::from_utf8_lossy(&bytes).into_owned();
+    if let Some(incomplete) = str::from_utf8(&bytes).err().filter(|error| error.error_len().is_none()) {
+        head = String::from_utf8_lossy(&bytes[..incomplete.valid_up_to()]).into_owned();
+    }
+    file.seek(SeekFrom::Start(size - half))?;
+    bytes.clear();
+    file.take(half).read_to_end(&mut bytes)?;
+    let start = bytes.iter().take_while(|byte| **byte & 0xc0 == 0x80).count();
+    let tail = String::from_utf8_lossy(&bytes[start..]);
+    Ok((format!("{head}\n\n[... {} bytes omitted ...]\n\n{tail}", size - MOST_STRUCTURED), true))
 }
 
 /// A structured result. Source: observed.
@@ -156,10 +196,8 @@ fn cut_notice(outcome: &ShellOutcome) -> String {
     let first = (total + 1).saturating_sub(cut.output_lines);
     let what = match truncated_by {
         _ if cut.last_line_partial => {
-            // After a final line feed comes one more line, an empty one; what was cut is the line before it.
-            let line = total - u64::from(cut.content.ends_with('\n'));
             let (shown, size) = (size_text(cut.output_bytes), size_text(outcome.last_line_bytes));
-            format!("last {shown} of line {line} (line is {size})")
+            format!("last {shown} of line {total} (line is {size})")
         }
         TruncationUnit::Lines => format!("lines {first}-{total} of {total}"),
         TruncationUnit::Bytes | TruncationUnit::Middle => {

@@ -19,14 +19,15 @@ pub(super) struct CommandOutput {
     /// The end of the text: the whole, or more than `limits.bytes`.
     tail: String,
     raw_bytes: u64,
-    totals: Totals,
-    /// Bytes of the last line, and below of the line before it.
+    bytes: u64,
+    /// Number of lines that have ended.
+    lines: u64,
+    /// Bytes of the last line, which has not ended, and below of the line before it.
     line: u64,
     line_before: u64,
     spool: Spool,
     /// Largest size of the file, in bytes.
     file_limit: u64,
-    spools_cut_lines: bool,
     /// Text since the last [`take_new_text`](Self::take_new_text); `None` without a follower.
     new_text: Option<String>,
 }
@@ -40,12 +41,12 @@ impl CommandOutput {
             cleaner: options.clean.then(Box::default),
             tail: String::new(),
             raw_bytes: 0,
-            totals: Totals { lines: 1, bytes: 0 },
+            bytes: 0,
+            lines: 0,
             line: 0,
             line_before: 0,
             spool: Spool::Memory(Vec::new()),
             file_limit: options.file_limit.min(options.files.limit()),
-            spools_cut_lines: options.spools_cut_lines,
             new_text: is_followed.then(String::new),
         }
     }
@@ -95,7 +96,10 @@ impl CommandOutput {
             Spool::File(log) => Some(log.path.clone()),
             _ => None,
         };
-        ShellSnapshot { truncation: truncate_tail_of(&self.tail, self.totals, self.limits), full_output_path }
+        ShellSnapshot {
+            truncation: truncate_tail_of(&self.tail, self.totals(), self.limits),
+            full_output_path,
+        }
     }
 
     /// Bytes of the last line; if the output ends with a line feed, of the line before it.
@@ -115,18 +119,21 @@ impl CommandOutput {
         }
         let room = usize::try_from(self.limits.bytes).unwrap_or(usize::MAX);
         if self.tail.len() > room.saturating_mul(2) {
-            let start = self.tail.floor_char_boundary(self.tail.len().saturating_sub(room.saturating_add(1)));
+            let start = self.tail.floor_char_boundary(self.tail.len().saturating_sub(room.saturating_add(2)));
             self.tail.drain(..start);
         }
-        let too_much = self.raw_bytes > self.limits.bytes;
-        if too_much || (self.spools_cut_lines && !self.totals.fit(self.limits)) {
+        if self.raw_bytes > self.limits.bytes || !self.totals().fit(self.limits) {
             self.spool.open(self.file_limit);
         }
     }
 
+    fn totals(&self) -> Totals {
+        Totals { lines: self.lines + u64::from(self.line > 0), bytes: self.bytes }
+    }
+
     fn count(&mut self, text: &str) {
-        self.totals.bytes += text.len() as u64;
-        self.totals.lines += line_feeds(text);
+        self.bytes += text.len() as u64;
+        self.lines += line_feeds(text);
         let Some((before, line)) = text.rsplit_once('\n') else {
             self.line += text.len() as u64;
             return;

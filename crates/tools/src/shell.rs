@@ -40,8 +40,6 @@ pub struct ShellOptions {
     pub files: OutputFiles,
     /// Whether escape sequences, carriage returns and control characters are removed from the output.
     pub clean: bool,
-    /// Whether the file with the full output is also written for output that is only cut by its lines.
-    pub spools_cut_lines: bool,
     /// Whether the directory in which the command ends is reported ([`ShellOutcome::directory`]).
     pub keeps_directory: bool,
     /// Place and wording of the notice that a command was stopped.
@@ -57,7 +55,7 @@ pub struct ShellOptions {
 impl ShellOptions {
     /// Options of pi's `bash` tool: raw output.
     pub fn for_tool() -> Self {
-        Self { clean: false, spools_cut_lines: true, ..Self::for_command() }
+        Self { clean: false, ..Self::for_command() }
     }
 
     /// Options of pi's `bash` command: cleaned output.
@@ -71,7 +69,6 @@ impl ShellOptions {
             file_limit: OUTPUT_FILE_LIMIT,
             files: OutputFiles::default(),
             clean: true,
-            spools_cut_lines: false,
             keeps_directory: false,
             stop_notice: StopNotice::After,
             environment: ChildEnvironment::default(),

@@ -1,7 +1,7 @@
 //! Truncates text to a number of lines and bytes, keeping its head or its tail.
 //!
-//! Lines are separated by line feeds, so `"a\n"` has two; all sizes are UTF-8 bytes. Both directions keep whole lines, with
-//! one exception: of a last line that alone is too long, the tail keeps the end.
+//! Lines end with line feeds, so `"a\n"` has one; all sizes are UTF-8 bytes. What is cut has no line feed at its end. Both
+//! directions keep whole lines, with one exception: of a last line that alone is too long, the tail keeps the end.
 
 use pi_rpc_protocol::{TruncationResult, TruncationUnit};
 
@@ -43,7 +43,8 @@ fn truncate_head_of(text: &str, totals: Totals, limits: Limits) -> TruncationRes
     let mut end = 0;
     let mut lines = 0;
     let mut truncated_by = TruncationUnit::Lines;
-    for line_end in text.match_indices('\n').map(|(at, _)| at).chain([text.len()]) {
+    let last = (!text.is_empty() && !text.ends_with('\n')).then_some(text.len());
+    for line_end in text.match_indices('\n').map(|(at, _)| at).chain(last) {
         if lines == limits.lines {
             break;
         }
@@ -67,11 +68,12 @@ pub fn truncate_tail(text: &str, limits: Limits) -> TruncationResult {
 }
 
 /// [`truncate_tail`] for a text of which only the end is available: `totals` describes the whole; `end` is the whole, or a
-/// last part longer than `limits.bytes`.
+/// last part that is longer than `limits.bytes` without a line feed at its end.
 pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> TruncationResult {
     if totals.fit(limits) {
         return whole(end, totals, limits);
     }
+    let end = end.strip_suffix('\n').unwrap_or(end);
     let mut start = end.len();
     let mut lines = 0;
     let mut truncated_by = TruncationUnit::Lines;
@@ -86,12 +88,11 @@ pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> Tru
         start = line_start;
         lines += 1;
     }
-    // Only the empty line after the last line feed fits. pi shows nothing here; the end of the line before is more use.
-    let partial = start == end.len() && truncated_by == TruncationUnit::Bytes;
+    let partial = lines == 0;
     if partial {
         let room = usize::try_from(limits.bytes).unwrap_or(usize::MAX);
         start = end.ceil_char_boundary(end.len().saturating_sub(room));
-        lines = 1 + u64::from(end.ends_with('\n'));
+        lines = 1;
     }
     TruncationResult {
         last_line_partial: partial,
@@ -152,7 +153,8 @@ pub(super) struct Totals {
 
 impl Totals {
     pub(super) fn of(text: &str) -> Self {
-        Self { lines: line_feeds(text) + 1, bytes: text.len() as u64 }
+        let is_open = !text.is_empty() && !text.ends_with('\n');
+        Self { lines: line_feeds(text) + u64::from(is_open), bytes: text.len() as u64 }
     }
 
     pub(super) fn fit(self, limits: Limits) -> bool {

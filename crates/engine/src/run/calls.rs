@@ -19,7 +19,7 @@ use crate::{
     toolbox::arguments::ToolOwner,
 };
 use pi_rpc_protocol::{
-    AgentToolResult, HookName, JsonObject, ToolCall, ToolCallHook, ToolResultHook, errors,
+    AgentToolResult, HookName, InputKind, JsonObject, ToolCall, ToolCallHook, ToolResultHook, errors,
 };
 use serde_json::json;
 
@@ -129,10 +129,12 @@ impl Engine {
         name: String,
         arguments: JsonObject,
     ) {
+        let model = self.current_model();
         let session = Box::new(ToolSession {
             id: self.store.session.id().to_owned(),
             file: self.session_file(),
-            model: self.current_model().map(|model| (model.provider, model.id)),
+            takes_images: model.as_ref().is_none_or(|model| model.input.contains(&InputKind::Image)),
+            model: model.map(|model| (model.provider, model.id)),
             level: self.models.level,
         });
         self.push(Output::StartTool(ToolStart { call, tool_call_id, name, arguments, session }));

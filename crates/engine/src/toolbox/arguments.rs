@@ -4,6 +4,7 @@ use crate::{
     consent_patterns::ConsentPatterns,
     todos::list::TODO_WRITE,
     toolbox::{
+        coercion::coerce,
         edit_arguments::{EDIT, EDITS, gather_edits},
         schema_cost::{MOST_STEPS, Schema},
         selection::{RecordedTools, SelectionReport, ToolSelection},
@@ -405,60 +406,6 @@ fn problem(base: Base, error: &jsonschema::ValidationError) -> String {
         _ => error.to_string(),
     };
     format!("  - {path}: {reason}")
-}
-
-/// Makes a scalar what the schema asks for where nothing is lost, as models often write `"5"` for 5.
-fn coerce(value: &mut Value, schema: &Value) {
-    match value {
-        Value::Object(map) => {
-            let required = schema.get("required").and_then(Value::as_array);
-            let is_required = |key: &str| required.is_some_and(|names| names.iter().any(|name| name == key));
-            // `null` for an optional argument is as if it were absent.
-            map.retain(|key, value| !value.is_null() || is_required(key));
-            for (key, value) in map {
-                if let Some(schema) = schema.pointer("/properties").and_then(|p| p.get(key)) {
-                    coerce(value, schema);
-                }
-            }
-        }
-        Value::Array(items) => {
-            if let Some(schema) = schema.get("items") {
-                items.iter_mut().for_each(|item| coerce(item, schema));
-            }
-        }
-        scalar => {
-            if let Some(wanted) = schema.get("type").and_then(Value::as_str)
-                && let Some(made) = convert(scalar, wanted)
-            {
-                *scalar = made;
-            }
-        }
-    }
-}
-
-fn convert(value: &Value, wanted: &str) -> Option<Value> {
-    match (wanted, value) {
-        ("number", Value::String(text)) => text.trim().parse::<f64>().ok().and_then(whole_or_float),
-        ("integer", Value::String(text)) => text.trim().parse::<i64>().ok().map(Value::from),
-        ("number" | "integer", Value::Bool(flag)) => Some(Value::from(i64::from(*flag))),
-        ("boolean", Value::Number(number)) => match number.as_f64() {
-            Some(0.0) => Some(false.into()),
-            Some(1.0) => Some(true.into()),
-            _ => None,
-        },
-        ("boolean", Value::String(text)) => text.parse::<bool>().ok().map(Value::from),
-        ("string", Value::Number(number)) => Some(Value::from(number.to_string())),
-        ("string", Value::Bool(flag)) => Some(Value::from(flag.to_string())),
-        _ => None,
-    }
-}
-
-fn whole_or_float(number: f64) -> Option<Value> {
-    let whole = number as i64;
-    match whole as f64 == number {
-        true => Some(Value::from(whole)),
-        false => serde_json::Number::from_f64(number).map(Value::Number),
-    }
 }
 
 #[cfg(test)]

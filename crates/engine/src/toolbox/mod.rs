@@ -1,6 +1,7 @@
 //! The tools that the model is offered, and the check of what it calls them with.
 
 pub(super) mod arguments;
+mod coercion;
 mod edit_arguments;
 pub(super) mod schema_cost;
 pub(super) mod selection;
