@@ -9,7 +9,7 @@ use super::{
 };
 use pi_rpc_config::{
     self as config, Config, Environment, ProjectPolicy, SelectionError, SelectionOptions, Sources,
-    expand_home, load_with_policy,
+    expand_home, load_with_policy, missing_text,
     prompt::files::{PromptFiles, text_or_file},
 };
 use pi_rpc_engine::{CompactionPlan, Modes, RetryPlan, limits::Limits};
@@ -104,6 +104,9 @@ fn finish_config(
     for warning in config.warnings.iter().chain(&config.withheld_texts) {
         tracing::warn!("{warning}");
     }
+    if let Some(text) = missing_text(&config.written_settings) {
+        tracing::warn!("{text}; see docs/reference/configuration.md");
+    }
     let retries = u32::try_from(config.dialect.record().retry.request_retries).unwrap_or(u32::MAX);
     config.settings.retry.provider_retries.get_or_insert(retries);
     if let Some(silence) = options.idle_timeout_ms {
@@ -176,6 +179,15 @@ pub fn session_options(
     let settings = config.settings;
     let usual = Limits::default();
     let own = Modes::of(dialect);
+    let compaction = CompactionPlan {
+        reserve: settings.compaction.reserve_tokens.unwrap_or(own.compaction.reserve),
+        keep_recent: settings.compaction.keep_recent_tokens.unwrap_or(own.compaction.keep_recent),
+    };
+    let overrides = settings.compaction.model_overrides.into_iter().map(|(model, tokens)| {
+        let reserve = tokens.reserve_tokens.unwrap_or(compaction.reserve);
+        let keep_recent = tokens.keep_recent_tokens.unwrap_or(compaction.keep_recent);
+        (model, CompactionPlan { reserve, keep_recent })
+    });
     let modes = Modes {
         steering: settings.steering_mode.unwrap_or(own.steering),
         follow_up: settings.follow_up_mode.unwrap_or(own.follow_up),
@@ -188,12 +200,12 @@ pub fn session_options(
         retry: RetryPlan {
             most: settings.retry.max_retries.unwrap_or(own.retry.most),
             base_ms: settings.retry.base_delay_ms.unwrap_or(own.retry.base_ms),
+            longest_ms: settings.retry.longest_delay_ms.unwrap_or(own.retry.longest_ms),
             cap_ms: settings.retry.max_delay_ms.unwrap_or(own.retry.cap_ms),
         },
-        compaction: CompactionPlan {
-            reserve: settings.compaction.reserve_tokens.unwrap_or(own.compaction.reserve),
-            keep_recent: settings.compaction.keep_recent_tokens.unwrap_or(own.compaction.keep_recent),
-        },
+        compaction,
+        compaction_overrides: overrides.collect(),
+        branch_reserve: settings.branch_reserve_tokens.unwrap_or(own.branch_reserve),
         syncs_runs: options.sync == SyncPolicy::Run,
     };
     let tool_environment = ToolEnvironment {

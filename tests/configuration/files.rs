@@ -70,13 +70,15 @@ fn configuration_may_begin_with_byte_order_mark() {
 fn project_settings_override_user_settings() {
     let user = json!({
         "defaultProvider": "workshop", "defaultModel": "oak", "queueMode": "all",
-        "compaction": {"enabled": false, "reserveTokens": 1000}, "retry": {"maxRetries": 5, "maxDelayMs": 9000},
+        "compaction": {"enabled": false, "reserveTokens": 1000, "modelOverrides": {"w/oak": {"reserveTokens": 1, "keepRecentTokens": 2}}},
+        "retry": {"maxRetries": 5, "maxDelayMs": 9000, "maxAgentDelayMs": 6000}, "npmCommand": ["mise", "npm"],
         "thinkingBudgets": {"low": 100, "high": 900}, "enabledModels": ["a", "b"], "theme": "dark",
         "httpIdleTimeoutMs": "disabled", "sessionDir": "~/talks", "extensions": ["~/gate", "/opt/gate"]
     });
     let project = json!({
         "sessionDir": "talks", "interruptMode": "immediate", "extensions": ["/srv/first", "!not/this"],
-        "defaultModel": "elm", "compaction": {"reserveTokens": 2000}, "thinkingBudgets": {"low": 200},
+        "defaultModel": "elm", "npmCommand": ["evil"], "branchSummary": {"reserveTokens": 9},
+        "compaction": {"reserveTokens": 2000, "modelOverrides": {"w/oak": {"reserveTokens": 3}}}, "thinkingBudgets": {"low": 200},
         "retry": {"provider": {"maxRetryDelayMs": 7000, "maxRetries": 1, "timeoutMs": 800}}, "enabledModels": [], "images": {"blockImages": true}
     });
     let home = Home::new([("settings.json", &user.to_string())]);
@@ -93,9 +95,17 @@ fn project_settings_override_user_settings() {
             enabled: Some(false),
             reserve_tokens: Some(2000),
             keep_recent_tokens: None,
+            model_overrides: [(
+                "w/oak".to_owned(),
+                settings::CompactionTokens { reserve_tokens: Some(3), keep_recent_tokens: Some(2) },
+            )]
+            .into(),
         },
+        branch_reserve_tokens: Some(9),
+        npm_command: Some(vec!["mise".to_owned(), "npm".to_owned()]),
         retry: settings::RetrySettings {
             max_retries: Some(5),
+            longest_delay_ms: Some(6000),
             max_delay_ms: Some(7000),
             provider_retries: Some(1),
             provider_timeout_ms: Some(800),

@@ -17,6 +17,7 @@
 //! - [`catalogue`]: built-in models and providers. [`registered`]: providers that extensions register. `registry`: all models:
 //!   the catalogue, `models.json` and registered providers together.
 //! - [`login_kinds`]: where tokens of providers come from, as data.
+//! - `unhonoured`: settings of pi that are not read, with their reasons.
 //! - `value`, [`keys`]: values of keys and headers.
 //! - [`thinking`], [`pattern`], [`reference`](mod@reference), [`select`](mod@select): thinking levels, globs over names of
 //!   models, what a name means, and selection of models.
@@ -73,6 +74,7 @@ mod registry;
 pub mod select;
 pub mod settings;
 pub mod thinking;
+mod unhonoured;
 mod value;
 
 pub use approval::{Approval, ExtensionDecision, ProjectCode, WithheldCode};
@@ -92,3 +94,4 @@ pub use select::{
     OfferedModel, ScopedModel, Selection, SelectionError, SelectionOptions, offered_models, select,
 };
 pub use settings::Settings;
+pub use unhonoured::{Effect, UnhonouredSetting, missing_text, unhonoured_in, unhonoured_settings};

@@ -6,7 +6,7 @@ use super::{
 };
 use pi_rpc_model::{http_options::HttpOptions, request::RequestOptions, retry::RetryPolicy};
 use pi_rpc_protocol::{InterruptMode, JsonObject, Model, QueueMode, ThinkingLevel};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Number, Value};
 use std::{
     collections::BTreeMap,
@@ -35,8 +35,12 @@ pub struct Settings {
     pub interrupt_mode: Option<InterruptMode>,
     /// `compaction`.
     pub compaction: CompactionSettings,
+    /// `branchSummary.reserveTokens`: tokens to keep free for the summary of a branch.
+    pub branch_reserve_tokens: Option<u64>,
     /// `retry`.
     pub retry: RetrySettings,
+    /// `npmCommand`: npm and its first arguments; only the user's counts.
+    pub npm_command: Option<Vec<String>>,
     /// `thinkingBudgets`: thinking budgets in tokens, by level.
     pub thinking_budgets: BTreeMap<ThinkingLevel, u64>,
     /// `enabledModels`: patterns of the models that `cycle_model` goes through.
@@ -105,6 +109,18 @@ pub struct CompactionSettings {
     pub reserve_tokens: Option<u64>,
     /// `compaction.keepRecentTokens`: tokens of the newest part to keep.
     pub keep_recent_tokens: Option<u64>,
+    /// `compaction.modelOverrides`: the tokens of single models, by `provider/id`. Source: pi 1.6's `settings.md`.
+    pub model_overrides: BTreeMap<String, CompactionTokens>,
+}
+
+/// Tokens of a compaction that one model has in place of the usual ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionTokens {
+    /// Tokens to keep free in the context window.
+    pub reserve_tokens: Option<u64>,
+    /// Tokens of the newest part to keep.
+    pub keep_recent_tokens: Option<u64>,
 }
 
 /// Retries of failed runs, and of single requests before.
@@ -116,6 +132,8 @@ pub struct RetrySettings {
     pub max_retries: Option<u64>,
     /// `retry.baseDelayMs`: wait before the first retry, in milliseconds; doubled for each further one.
     pub base_delay_ms: Option<u64>,
+    /// `retry.maxAgentDelayMs`: longest wait that doubling leads to, in milliseconds. Source: pi 1.6's `settings.md`.
+    pub longest_delay_ms: Option<u64>,
     /// `retry.provider.maxRetryDelayMs`, else `retry.maxDelayMs`: longest wait that a provider may ask for, in
     /// milliseconds; beyond it the request fails at once. 0: no limit.
     pub max_delay_ms: Option<u64>,
@@ -157,6 +175,12 @@ impl Settings {
         thinking_budgets.extend(self.thinking_budgets);
         let mut model_thinking_levels = base.model_thinking_levels;
         model_thinking_levels.extend(self.model_thinking_levels);
+        let mut model_overrides = base.compaction.model_overrides;
+        for (model, own) in self.compaction.model_overrides {
+            let tokens = model_overrides.entry(model).or_default();
+            tokens.reserve_tokens = own.reserve_tokens.or(tokens.reserve_tokens);
+            tokens.keep_recent_tokens = own.keep_recent_tokens.or(tokens.keep_recent_tokens);
+        }
         Self {
             default_provider: self.default_provider.or(base.default_provider),
             default_model: self.default_model.or(base.default_model),
@@ -169,11 +193,14 @@ impl Settings {
                 enabled: self.compaction.enabled.or(base.compaction.enabled),
                 reserve_tokens: self.compaction.reserve_tokens.or(base.compaction.reserve_tokens),
                 keep_recent_tokens: self.compaction.keep_recent_tokens.or(base.compaction.keep_recent_tokens),
+                model_overrides,
             },
+            branch_reserve_tokens: self.branch_reserve_tokens.or(base.branch_reserve_tokens),
             retry: RetrySettings {
                 enabled: self.retry.enabled.or(base.retry.enabled),
                 max_retries: self.retry.max_retries.or(base.retry.max_retries),
                 base_delay_ms: self.retry.base_delay_ms.or(base.retry.base_delay_ms),
+                longest_delay_ms: self.retry.longest_delay_ms.or(base.retry.longest_delay_ms),
                 max_delay_ms: self.retry.max_delay_ms.or(base.retry.max_delay_ms),
                 provider_retries: self.retry.provider_retries.or(base.retry.provider_retries),
                 provider_timeout_ms: self.retry.provider_timeout_ms.or(base.retry.provider_timeout_ms),
@@ -189,6 +216,7 @@ impl Settings {
             packages: [base.packages, self.packages].concat(),
             default_project_trust: base.default_project_trust,
             pass_keys: base.pass_keys,
+            npm_command: base.npm_command,
             resizes_images: self.resizes_images.or(base.resizes_images),
             blocks_images: self.blocks_images.or(base.blocks_images),
             skills: [base.skills, self.skills].concat(),
@@ -283,11 +311,14 @@ impl SettingsFile<'_> {
                 enabled: self.value("/compaction/enabled"),
                 reserve_tokens: self.value("/compaction/reserveTokens"),
                 keep_recent_tokens: self.value("/compaction/keepRecentTokens"),
+                model_overrides: self.value("/compaction/modelOverrides").unwrap_or_default(),
             },
+            branch_reserve_tokens: self.value("/branchSummary/reserveTokens"),
             retry: RetrySettings {
                 enabled: self.value("/retry/enabled"),
                 max_retries: self.value("/retry/maxRetries"),
                 base_delay_ms: self.value("/retry/baseDelayMs"),
+                longest_delay_ms: self.value("/retry/maxAgentDelayMs"),
                 max_delay_ms: self
                     .value("/retry/provider/maxRetryDelayMs")
                     .or_else(|| self.value("/retry/maxDelayMs")),
@@ -304,6 +335,7 @@ impl SettingsFile<'_> {
             packages: self.packages(),
             default_project_trust: self.default_project_trust(),
             pass_keys: self.value("/passKeys").unwrap_or_default(),
+            npm_command: self.value("/npmCommand").filter(|words: &Vec<String>| !words.is_empty()),
             resizes_images: self.value("/images/autoResize"),
             blocks_images: self.narrowing_value("/images/blockImages", "true or false"),
             skills: match self.object.get("skills") {

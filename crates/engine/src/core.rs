@@ -73,7 +73,7 @@ impl Engine {
                 reloads: setup.reloads_models,
                 initial: InitialSelection::default(),
             },
-            modes: setup.modes,
+            modes: setup.modes.clone(),
             initial_modes: setup.modes,
             tools: setup.tools,
             instructions: Instructions {

@@ -3,10 +3,10 @@
 use crate::{limits::Limits, model_choices::ModelChoice, toolbox::arguments::Toolbox};
 use pi_rpc_prompt::{Commands, Instructions, PromptSource};
 use pi_rpc_protocol::{
-    Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel,
+    Base, Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel,
 };
 use pi_rpc_session::OpenedSession;
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 /// Configuration of an engine.
 pub struct Setup {
@@ -107,7 +107,7 @@ pub struct HostedExtensions {
 }
 
 /// The settings that a session starts with; commands change them for the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Modes {
     /// Whether a turn takes one steering message or all.
     pub steering: QueueMode,
@@ -125,6 +125,10 @@ pub struct Modes {
     pub retry: RetryPlan,
     /// How much of the context a compaction leaves.
     pub compaction: CompactionPlan,
+    /// The same of single models, by `provider/id`.
+    pub compaction_overrides: BTreeMap<String, CompactionPlan>,
+    /// Tokens of the context window that are kept free for the summary of a branch.
+    pub branch_reserve: u64,
     /// Whether the session file is synced to the disk before `agent_end` is emitted.
     pub syncs_runs: bool,
 }
@@ -163,15 +167,21 @@ impl Modes {
                 most: defaults.max_retries,
                 base_ms: defaults.retry_base_ms,
                 cap_ms: defaults.retry_cap_ms,
+                longest_ms: if dialect.base() == Base::Pi1 { LONGEST_RETRY_MS } else { u64::MAX },
             },
             compaction: CompactionPlan {
                 reserve: defaults.reserve_tokens,
                 keep_recent: defaults.keep_recent_tokens,
             },
+            compaction_overrides: BTreeMap::new(),
+            branch_reserve: defaults.reserve_tokens,
             syncs_runs: false,
         }
     }
 }
+
+/// Longest wait before a retry, in `pi-1`. Source: pi 1.6.0 source.
+const LONGEST_RETRY_MS: u64 = 60_000;
 
 /// How much of the context a compaction leaves. Source: pi source, its settings `compaction`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,6 +199,8 @@ pub struct RetryPlan {
     pub most: u64,
     /// The wait before the first retry in milliseconds; it doubles with each further one.
     pub base_ms: u64,
+    /// The longest wait that doubling leads to, in milliseconds.
+    pub longest_ms: u64,
     /// The longest wait that a provider may ask for, in milliseconds; 0: any.
     pub cap_ms: u64,
 }

@@ -94,12 +94,13 @@ pub fn is_transient_error(error: &str, rules: &DialectRetry) -> bool {
 
 /// The wait before retry number `attempt`, counted from 1; `None`: do not retry.
 ///
-/// The wait is `base_ms` milliseconds before the first retry, doubled for each further one; in dialects that respect
-/// `stated`, at least as long as the provider asks for. A provider that asks for more than `cap_ms` milliseconds is
+/// The wait is `base_ms` milliseconds before the first retry, doubled for each further one up to `longest_ms`; in
+/// dialects that respect `stated`, at least as long as the provider asks for. A provider that asks for more than `cap_ms` milliseconds is
 /// not asked again; a cap of 0 is none.
 pub fn delay(
     attempt: u64,
     base_ms: u64,
+    longest_ms: u64,
     stated: Option<Duration>,
     cap_ms: u64,
     rules: &DialectRetry,
@@ -109,7 +110,7 @@ pub fn delay(
         return None;
     }
     let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
-    let own = Duration::from_millis(base_ms.saturating_mul(2_u64.saturating_pow(doublings)));
+    let own = Duration::from_millis(base_ms.saturating_mul(2_u64.saturating_pow(doublings)).min(longest_ms));
     let wait = if rules.heeds_stated_wait { own.max(stated) } else { own };
     Some(wait.min(Duration::from_millis(LONGEST_MS)))
 }

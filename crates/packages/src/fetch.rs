@@ -20,12 +20,14 @@ const SHOWN_CHARS: usize = 400;
 /// Bytes of a program's stderr that are kept.
 const MAX_STDERR: u64 = 64 * 1024;
 
-/// Returns the folder of a package, and fetches it first if it is not cached. npm and git, and with
+/// Returns the folder of a package, and fetches it first if it is not cached. `npm` (the setting `npmCommand`; empty:
+/// npm itself) and git, and with
 /// them the scripts of packages, run in the environment `child`.
 pub(super) fn fetch(
     source: &Source,
     cache: &Path,
     environment: &Environment,
+    npm: &[String],
     child: &ChildEnvironment,
 ) -> Result<PathBuf, String> {
     let run = |command: &mut Command| {
@@ -56,7 +58,7 @@ pub(super) fn fetch(
     match source {
         Source::Npm { spec, .. } => {
             fs::write(fresh.path().join("package.json"), "{\"private\":true}\n").map_err(text)?;
-            run(&mut install(fresh.path(), Some(spec)))?;
+            run(&mut install(npm, fresh.path(), Some(spec)))?;
         }
         Source::Git { repository, reference, .. } => {
             let folder = fresh.path().join(&inside);
@@ -68,7 +70,7 @@ pub(super) fn fetch(
                     .args(["checkout", "--quiet", reference, "--"]))?;
             }
             if folder.join("package.json").is_file() {
-                run(&mut install(&folder, None))?;
+                run(&mut install(npm, &folder, None))?;
             }
         }
         Source::Local(_) => {}
@@ -82,10 +84,13 @@ pub(super) fn fetch(
     Ok(package)
 }
 
-fn install(folder: &Path, spec: Option<&str>) -> Command {
+/// The command that installs `spec`, or what the folder asks for; `npm` is what runs in place of npm.
+fn install(npm: &[String], folder: &Path, spec: Option<&str>) -> Command {
     let options = ["install", "--omit=dev", "--omit=peer", "--no-audit", "--no-fund", "--loglevel=error"];
-    let mut npm = Command::new("npm");
-    npm.args(options).arg("--prefix").arg(folder);
+    let (program, first) =
+        npm.split_first().map_or(("npm", &[][..]), |(program, first)| (program.as_str(), first));
+    let mut npm = Command::new(program);
+    npm.args(first).args(options).arg("--prefix").arg(folder);
     npm.args(spec.map(|spec| ["--", spec]).into_iter().flatten());
     npm
 }

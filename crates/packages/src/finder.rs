@@ -259,7 +259,8 @@ impl<'a> Finder<'a> {
                 }
                 _ => {
                     let child = self.places.config.keys.secrets().child_environment();
-                    fetch(&source, self.places.cache, self.places.environment, &child)
+                    let npm = self.places.config.settings.npm_command.as_deref().unwrap_or_default();
+                    fetch(&source, self.places.cache, self.places.environment, npm, &child)
                 }
             };
             let root = match root {

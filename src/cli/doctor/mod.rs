@@ -13,7 +13,7 @@ use super::{
     print, refuse, version,
 };
 use clap::Args;
-use pi_rpc_config::{self as config, Config, Directories, Environment, Sources};
+use pi_rpc_config::{self as config, Config, Directories, Effect, Environment, Sources};
 use pi_rpc_files::harmless::harmless_lines;
 use pi_rpc_protocol::Dialect;
 use serde::Serialize;
@@ -145,9 +145,19 @@ fn configuration(surroundings: &Surroundings) -> Vec<Check> {
     let read = files.map(|file| Check::new(State::Ok, "configuration", format!("read {}", file.display())));
     let broken = config.warnings.iter().chain(&config.settings.faults);
     let broken = broken.map(|warning| Check::new(State::Broken, "configuration", warning));
-    let withheld = config.withheld_texts.iter();
+    let withheld = config.withheld_texts.iter().cloned().chain(unhonoured(config));
     let withheld = withheld.map(|text| Check::new(State::Note, "configuration", text));
     std::iter::once(directory).chain(data).chain(read).chain(withheld).chain(broken).collect()
+}
+
+/// Lines about settings of pi that change nothing here.
+fn unhonoured(config: &Config) -> Vec<String> {
+    let found = config::unhonoured_in(&config.written_settings);
+    let idle: Vec<&str> =
+        found.iter().filter(|(_, it)| it.effect != Effect::Missing).map(|(path, _)| *path).collect();
+    let idle = (!idle.is_empty())
+        .then(|| format!("settings of pi's screen and other parts that are not here: {}", idle.join(", ")));
+    config::missing_text(&config.written_settings).into_iter().chain(idle).collect()
 }
 
 fn as_text(checks: &[Check]) -> String {

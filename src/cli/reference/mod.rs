@@ -21,6 +21,7 @@ pub fn reference_blocks() -> Vec<(&'static str, String)> {
         ("commands", options::commands()),
         ("serve-options", options::serve()),
         ("settings", settings::members(SETTINGS_SCHEMA)),
+        ("unhonoured-settings", settings::unhonoured()),
         ("models-file", settings::members(models_file::SCHEMA)),
         ("providers", providers::all()),
         ("extension-frames", export::extension_frames(Dialect::Pi1)),

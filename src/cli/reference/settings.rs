@@ -1,6 +1,7 @@
 //! Files of settings, from their JSON Schemas: one row a member, nested members by their path.
 
 use super::{code, table};
+use pi_rpc_config::{Effect, unhonoured_settings};
 use serde_json::Value;
 
 /// The members of the file that `schema` describes, and of each object that it names.
@@ -9,6 +10,25 @@ pub(super) fn members(schema: &str) -> String {
     let mut rows = Vec::new();
     inner(&schema, &schema, "", &mut rows);
     table(["Member", "Type", "Meaning"], rows)
+}
+
+/// Members of pi's settings that are not read.
+pub(super) fn unhonoured() -> String {
+    let rows = unhonoured_settings().iter().map(|(path, setting)| {
+        let here = match (setting.effect, setting.text.as_str()) {
+            (Effect::Screen, "") => "about pi's screen".to_owned(),
+            (Effect::Screen, text) => format!("about pi's screen: {text}"),
+            (Effect::None, text) => text.to_owned(),
+            (Effect::Missing, text) => {
+                let same: Vec<String> = setting.same.iter().map(|value| format!("`{value}`")).collect();
+                let but =
+                    if same.is_empty() { String::new() } else { format!(", but for {}", same.join(" and ")) };
+                format!("**not honoured**{but}: {text}")
+            }
+        };
+        [code(path), here]
+    });
+    table(["Member", "Here"], rows)
 }
 
 /// How deep objects within objects are followed.

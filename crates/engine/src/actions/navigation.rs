@@ -144,8 +144,7 @@ impl Engine {
         if left.is_empty() {
             return self.move_leaf(call, None);
         }
-        let branch =
-            BranchPreparation::new(&left, window.saturating_sub(self.modes.compaction.reserve).max(1));
+        let branch = BranchPreparation::new(&left, window.saturating_sub(self.modes.branch_reserve).max(1));
         if let Some(text) = self.models.choice().unusable.clone() {
             return self.end_action(call, Err(text));
         }

@@ -81,7 +81,7 @@ impl Engine {
         }
         let tokens = context_tokens(self.store.session.messages(), self.store.session.compacted());
         let window = self.models.choice().model.context_window;
-        is_full(tokens, window, self.modes.compaction.reserve, rules)
+        is_full(tokens, window, self.compaction_plan().reserve, rules)
             && self.compact_full(CompactionReason::Threshold, false, AfterCompaction::Turn(next)).is_none()
     }
 
@@ -152,7 +152,7 @@ impl Engine {
         }
         let tokens = context_tokens(self.store.session.messages(), self.store.session.compacted());
         let judged = !has_failed(answer) || has_prompt || record.compaction.checks_after_error;
-        match judged && is_full(tokens, window, self.modes.compaction.reserve, &record.compaction) {
+        match judged && is_full(tokens, window, self.compaction_plan().reserve, &record.compaction) {
             true => self.compact_full(CompactionReason::Threshold, false, next),
             false => Some(next),
         }
@@ -176,7 +176,7 @@ impl Engine {
             CompactionReason::Overflow => {
                 let window = self.models.choice().model.context_window;
                 let path = self.store.session.tree().path_entries();
-                prepare_overflow(&path, self.kept_tokens(), window, self.modes.compaction.reserve)
+                prepare_overflow(&path, self.kept_tokens(), window, self.compaction_plan().reserve)
             }
             _ => self.prepare_compaction(),
         };
@@ -197,6 +197,13 @@ impl Engine {
         prepare(&self.store.session.tree().path_entries(), self.kept_tokens())
     }
 
+    /// How much of the context a compaction leaves, by the settings of the model.
+    pub(crate) fn compaction_plan(&self) -> CompactionPlan {
+        let model = &self.models.choice().model;
+        let own = self.modes.compaction_overrides.get(&format!("{}/{}", model.provider, model.id));
+        own.copied().unwrap_or(self.modes.compaction)
+    }
+
     /// How many tokens of the newest messages a compaction keeps. In a small window less is kept, or nothing could
     /// ever give way. Own: the originals give up there.
     fn kept_tokens(&self) -> u64 {
@@ -204,7 +211,7 @@ impl Engine {
             0 => u64::MAX,
             window => window / 2,
         };
-        self.modes.compaction.keep_recent.min(most)
+        self.compaction_plan().keep_recent.min(most)
     }
 
     /// Begins a compaction: emits its start, then sends `session_before_compact`, or requests the summary.
@@ -232,7 +239,7 @@ impl Engine {
             done: false,
         };
         let is_hooked = self.is_hooked(HookName::SessionBeforeCompact);
-        let event = is_hooked.then(|| hook_event(&compaction, focus, self.modes.compaction));
+        let event = is_hooked.then(|| hook_event(&compaction, focus, self.compaction_plan()));
         self.emit_compaction_start(compaction.reason(), Next::Compaction(Box::new(compaction)));
         if let Some(start) = start {
             self.take_step(Step::PromptWaits, Next::PromptWaits(start));

@@ -46,8 +46,14 @@ impl Engine {
         let rules = &self.dialect.record().retry;
         let failed = ended.answer.stop_reason == StopReason::Error && !ended.is_unpersisted;
         let worth = failed && self.modes.auto_retry && failure::is_transient_error(text, rules);
-        let delay =
-            failure::delay(self.series.attempt + 1, plan.base_ms, ended.retry_after, plan.cap_ms, rules);
+        let delay = failure::delay(
+            self.series.attempt + 1,
+            plan.base_ms,
+            plan.longest_ms,
+            ended.retry_after,
+            plan.cap_ms,
+            rules,
+        );
         delay.filter(|_| worth && self.series.attempt < plan.most)
     }
 

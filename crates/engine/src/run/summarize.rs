@@ -26,7 +26,7 @@ use std::time::Duration;
 impl Engine {
     /// Requests the summary; `focus`: what it is to emphasise.
     pub(crate) fn request_summaries(&mut self, focus: Option<&str>) {
-        let reserve = self.modes.compaction.reserve;
+        let reserve = self.compaction_plan().reserve;
         let Some(compacting) = self.activity.compaction_mut() else { return };
         let preparation = &compacting.preparation;
         let requests = [
@@ -145,7 +145,8 @@ impl Engine {
             return false;
         };
         let attempt = requested.attempt + 1;
-        let Some(delay) = failure::delay(attempt, plan.base_ms, stated, plan.cap_ms, rules) else {
+        let Some(delay) = failure::delay(attempt, plan.base_ms, plan.longest_ms, stated, plan.cap_ms, rules)
+        else {
             return false;
         };
         (requested.attempt, requested.progress) = (attempt, SummaryProgress::Retrying(now.monotonic + delay));

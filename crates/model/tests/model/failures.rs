@@ -244,13 +244,16 @@ fn usage_beyond_window_is_overflow() {
 #[test]
 fn retry_delay_doubles() {
     let millis = Duration::from_millis;
-    let waits = |rules| (1..=4).map(|attempt| delay(attempt, 2000, None, 60_000, rules)).collect::<Vec<_>>();
+    let waits = |rules| {
+        (1..=4).map(|attempt| delay(attempt, 2000, u64::MAX, None, 60_000, rules)).collect::<Vec<_>>()
+    };
     let doubled = [2000, 4000, 8000, 16_000].map(|wait| Some(millis(wait)));
     assert_eq!(waits(PI), doubled);
     assert_eq!(waits(XCSH), doubled);
-    assert_eq!(delay(9, 2000, None, 60_000, PI), Some(millis(512_000)));
-    assert_eq!(delay(u64::MAX, 2000, None, 0, PI), Some(millis((1 << 53) - 1)));
-    assert_eq!(delay(u64::MAX, 0, None, 0, PI), Some(Duration::ZERO));
+    assert_eq!(delay(9, 2000, u64::MAX, None, 60_000, PI), Some(millis(512_000)));
+    assert_eq!(delay(u64::MAX, 2000, u64::MAX, None, 0, PI), Some(millis((1 << 53) - 1)));
+    assert_eq!(delay(9, 2000, 60_000, None, 60_000, PI), Some(millis(60_000)));
+    assert_eq!(delay(u64::MAX, 0, u64::MAX, None, 0, PI), Some(Duration::ZERO));
 }
 
 #[test]
@@ -263,7 +266,7 @@ fn stated_delay_depends_on_dialect_and_cap() {
         (60_001, 60_000, None, None),
         (90_000, 0, Some(2000), Some(90_000)),
     ] {
-        let wait = |rules| delay(1, 2000, Some(millis(stated)), cap, rules);
+        let wait = |rules| delay(1, 2000, u64::MAX, Some(millis(stated)), cap, rules);
         assert_eq!(
             (wait(PI), wait(XCSH)),
             (pi.map(millis), xcsh.map(millis)),
