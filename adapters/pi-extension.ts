@@ -1,6 +1,8 @@
 // The test extension for servers that load pi's TypeScript extensions: the same commands, tool and hooks as
 // examples/extensions/ui_check.py, so that scenarios find the same with either.
 
+import { existsSync } from "node:fs";
+
 type Answer = string | boolean | undefined;
 
 /** Where the user is asked: the last argument that has a user interface; its place differs between releases. */
@@ -80,10 +82,19 @@ export default function (pi: any): void {
       return { content: [{ type: "text", text: `user said ${agreed}` }], details: { ok: agreed } };
     },
   });
-  pi.on("tool_call", async (call: any) => {
-    const forbidden = call.toolName === "bash" && String(call.input?.command).includes("forbidden");
-    return forbidden ? { block: true, reason: "blocked by test extension" } : undefined;
+  pi.on("tool_call", async (call: any, context: any) => {
+    const command = call.toolName === "bash" ? String(call.input?.command) : "";
+    if (command.includes("forbidden")) return { block: true, reason: "blocked by test extension" };
+    const asks = command.includes("asked first");
+    const blocks = asks && !(await context.ui.confirm("May it run?", command));
+    return blocks ? { block: true, reason: "not agreed" } : undefined;
   });
+  if (existsSync("says-start")) {
+    pi.on("session_start", async (event: any, context: any) => {
+      pi.appendEntry("started", { reason: event.reason });
+      context.ui.notify(`session_start ${event.reason}`, "info");
+    });
+  }
   pi.on("input", async (input: any) => {
     if (String(input.text ?? "").startsWith("!!boom")) throw new Error("input handler boom");
   });

@@ -47,7 +47,13 @@ fn pi_0_73_1_breaks_listed_only() {
 #[test]
 fn pi_1_5_2_breaks_listed_only() {
     let _beside = PLAYED.read().unwrap_or_else(PoisonError::into_inner);
-    Peer { name: "pi", version: "1.5.2", dialect: "pi-1", scenarios: &[] }.breaks_what_is_listed();
+    Peer { name: "pi", version: "1.5.2", dialect: "pi-1@1.5", scenarios: &[] }.breaks_what_is_listed();
+}
+
+#[test]
+fn pi_1_6_0_breaks_listed_only() {
+    let _beside = PLAYED.read().unwrap_or_else(PoisonError::into_inner);
+    Peer { name: "pi", version: "1.6.0", dialect: "pi-1", scenarios: &[] }.breaks_what_is_listed();
 }
 
 #[test]

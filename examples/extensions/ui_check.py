@@ -9,11 +9,13 @@
 /usermsg                   says something for the user
 /bye                       asks the server to end
 
-The tool `asker` asks the user before it answers, a bash command with the word `forbidden` is blocked, and what begins with
-`!!boom` makes the hook for input fail.
+The tool `asker` asks the user before it answers, a bash command with the word `forbidden` is blocked, one with `asked first`
+runs when the user agrees, and what begins with `!!boom` makes the hook for input fail. Where the working directory has a file
+`says-start`, each start of a session is stored as an entry and shown.
 """
 
 import json
+import os
 
 from pi_rpc_extension import Extension, block, result
 
@@ -91,12 +93,23 @@ def asker(ctx, arguments):
 def guard(ctx, event):
     if event["toolName"] == "bash" and "forbidden" in str(event["input"].get("command")):
         return block("blocked by test extension")
+    if event["toolName"] == "bash" and "asked first" in str(event["input"].get("command")):
+        if not ctx.ui.confirm("May it run?", event["input"]["command"]):
+            return block("not agreed")
 
 
 @ext.hook("input")
 def heard(ctx, event):
     if event["text"].startswith("!!boom"):
         raise RuntimeError("input handler boom")
+
+
+if os.path.exists("says-start"):
+
+    @ext.hook("session_start")
+    def started(ctx, event):
+        ctx.append_entry("started", {"reason": event["reason"]})
+        ctx.ui.notify("session_start " + event["reason"], "info")
 
 
 ext.run()

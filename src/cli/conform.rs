@@ -170,7 +170,7 @@ impl Options {
         let adapter = Adapter::find(adapter).map_err(|error| error.to_string())?;
         let mut words = self.server.iter().map(|word| with_absolute_path(word));
         let program = words.next().unwrap_or_default().into();
-        let DialectVersion { dialect, version } = requested.unwrap_or(adapter.dialect.into());
+        let DialectVersion { dialect, version, .. } = requested.unwrap_or(adapter.dialect.into());
         Ok(Server { program, args: words.collect(), dialect, version, adapter })
     }
 

@@ -254,7 +254,7 @@ fn unknown_dialect(name: &str) -> String {
 /// The error text for an unknown dialect or version.
 fn unknown_version(name: &str) -> String {
     let own = name.split_once('@').and_then(|(dialect, version)| Some((Dialect::parse(dialect)?, version)));
-    let from = own.and_then(|(dialect, version)| Some((dialect, version, dialect.record().versions_from?)));
+    let from = own.and_then(|(dialect, version)| Some((dialect, version, dialect.earliest_version()?)));
     match from {
         Some((dialect, version, from)) => {
             format!("unknown version {version:?} of {dialect}: expected {from} or later, as {dialect}@0.84")

@@ -49,7 +49,7 @@ fn outcomes(kind: Kind, table: &Value) -> Vec<String> {
     let models = json!({ "providers": {
         "vendor": { "baseUrl": base, "apiKey": key_of(api), "api": api, "models": [model] },
     } });
-    let options: &[&str] = if kind == Kind::Ours { &["--dialect", "pi-1"] } else { &[] };
+    let options: &[&str] = if kind == Kind::Ours { &["--dialect", "pi-1@1.5"] } else { &[] };
     let environment = [("AWS_BEDROCK_FORCE_HTTP1", "1"), ("AWS_EC2_METADATA_DISABLED", "true")];
     let home = tempfile::tempdir().unwrap();
     let provider = match &table["provider"] {

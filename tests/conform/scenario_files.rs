@@ -104,4 +104,5 @@ fn base_includes_its_overlays() {
     assert_eq!(scenario(json!(["pi"])), [Dialect::Pi, Dialect::Pi058, Dialect::Pi0584]);
     assert_eq!(scenario(json!(["pi@0.58"])), [Dialect::Pi058]);
     assert_eq!(scenario(json!(["xcsh"])), [Dialect::Xcsh]);
+    assert_eq!(scenario(json!(["pi", "!pi@0.58"])), [Dialect::Pi, Dialect::Pi0584]);
 }

@@ -67,9 +67,10 @@ pub fn samples(dialect: Dialect) -> Vec<Sample> {
 }
 
 /// The recordings of the originals, where there are some: which folder has which dialect.
-const ORIGINALS: [(Dialect, &str); 4] = [
+const ORIGINALS: [(Dialect, &str); 5] = [
     (Dialect::Pi, "pi-0.52.12"),
     (Dialect::Pi1, "pi-1.5.2"),
+    (Dialect::Pi1, "pi-1.6.0"),
     (Dialect::Xcsh, "xcsh-19.54.0"),
     (Dialect::Omp, "omp-18.2.3"),
 ];

@@ -1,7 +1,7 @@
 //! The published packages, installed once, from the lock files beside this file.
 //!
-//! 0.52.12 and 0.73.1 are installed as npm does it. 1.5.2 is a bundle that has nearly all of its packages inside; two
-//! of those it names besides are not published. So its entry in the lock file, which is written by hand, depends on
+//! 0.52.12 and 0.73.1 are installed as npm does it. 1.5.2 and 1.6.0 are bundles that have nearly all of their packages inside;
+//! some of those they name besides are not published. So their entry in the lock file, which is written by hand, depends on
 //! nothing, and what the bundle does load from outside stands beside it, as does a Node.js that is recent enough for
 //! it.
 //!
@@ -17,7 +17,7 @@ use std::{
 pub type Words = &'static [PathBuf];
 
 /// Releases that are installed.
-const RELEASES: [&str; 3] = ["0.52.12", "0.73.1", "1.5.2"];
+const RELEASES: [&str; 4] = ["0.52.12", "0.73.1", "1.5.2", "1.6.0"];
 
 /// Environment variable: 1 turns a missing release into a failure.
 const REQUIRED: &str = "PI_RPC_REQUIRE_PEERS";
@@ -57,9 +57,9 @@ pub fn omp() -> Option<[PathBuf; 2]> {
 }
 
 fn install(version: &str) -> Result<Vec<PathBuf>, String> {
-    // The Node.js of 1.5.2 is one of several optional packages, by the machine; other optional packages nobody needs.
+    // The Node.js of 1.5.2 and 1.6.0 is one of several optional packages, by the machine; other optional packages nobody needs.
     let (options, words): (&[_], &[_]) = match version {
-        "1.5.2" => (&[], &["node", "pi"]),
+        "1.5.2" | "1.6.0" => (&[], &["node", "pi"]),
         _ => (&["--omit=optional"], &["pi"]),
     };
     let programs = locked(&format!("tests/peer_support/pi-{version}"), options)?.join("node_modules/.bin");

@@ -2,8 +2,9 @@
 
 use crate::{core::Engine, run::compaction::Compaction};
 use pi_rpc_protocol::{
-    AgentMessage, AssistantContent, Check as _, ContextUsage, DialectStatsOver, DialectStreamingFlag,
-    SessionFacts, SessionHeader, SessionMember, SessionState, SessionStats, StopReason, number,
+    AgentMessage, AssistantContent, Check as _, ContextUsage, DialectLastText, DialectStatsOver,
+    DialectStreamingFlag, SessionFacts, SessionHeader, SessionMember, SessionState, SessionStats, StopReason,
+    number,
 };
 use pi_rpc_session::{
     compaction::{context_tokens, is_counted},
@@ -147,20 +148,21 @@ impl Engine {
         speed.map_or(Value::Null, Value::Number)
     }
 
-    /// The text of the newest assistant message, if it has any; aborted ones without content do not count.
+    /// The text of the newest assistant message that counts in the dialect, if it has any.
     pub(crate) fn last_assistant_text(&self) -> Option<String> {
-        let newest = self.store.session.messages().iter().rev().find_map(|message| match message.as_ref() {
-            AgentMessage::Assistant(it) if it.stop_reason == StopReason::Aborted && it.content.is_empty() => {
-                None
-            }
-            AgentMessage::Assistant(it) => {
-                let texts = it.content.iter().filter_map(|block| match block {
-                    AssistantContent::Text(text) => Some(text.text.as_str()),
-                    _ => None,
-                });
-                Some(texts.collect::<String>().trim().to_owned())
-            }
-            _ => None,
+        let choice = self.dialect.record().last_text;
+        let newest = self.store.session.messages().iter().rev().find_map(|message| {
+            let AgentMessage::Assistant(it) = message.as_ref() else { return None };
+            let texts = it.content.iter().filter_map(|block| match block {
+                AssistantContent::Text(text) => Some(text.text.as_str()),
+                _ => None,
+            });
+            let text = texts.collect::<String>().trim().to_owned();
+            let counts = match choice {
+                DialectLastText::Newest => it.stop_reason != StopReason::Aborted || !it.content.is_empty(),
+                DialectLastText::WithText => it.stop_reason == StopReason::Stop || !text.is_empty(),
+            };
+            counts.then_some(text)
         });
         newest.filter(|text| !text.is_empty())
     }

@@ -201,10 +201,9 @@ impl<'a> Indexer<'a> {
         if found.evidence == DialectEvidence::None {
             return false;
         }
-        let judged = self.inspection.state().spoken.dialect;
-        let is_other = found.dialect != judged;
+        let is_other = found.spoken() != self.inspection.state().spoken;
         match is_other {
-            true => self.inspection.found_dialect(self.job.generation, found.dialect),
+            true => self.inspection.found_dialect(self.job.generation, found.spoken()),
             false => drop(self.update(|state| state.origin = DialectOrigin::Frames)),
         }
         is_other

@@ -153,11 +153,11 @@ impl Inspection {
     }
 
     /// Judges the recording anew, by a dialect that its frames show.
-    pub fn found_dialect(&self, generation: u64, dialect: Dialect) {
+    pub fn found_dialect(&self, generation: u64, dialect: DialectVersion) {
         let mut state = self.state();
         if state.generation == generation {
             state.restart();
-            state.set_dialect(dialect.into(), DialectOrigin::Frames);
+            state.set_dialect(dialect, DialectOrigin::Frames);
         }
         drop(state);
         self.restarted();

@@ -57,6 +57,7 @@ mod requests;
 mod session_state;
 mod session_switch;
 mod shell;
+mod spoken;
 mod state;
 mod unreadable_frame;
 mod violation;

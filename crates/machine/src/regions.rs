@@ -18,6 +18,7 @@ use crate::{
     requests::{Requests, ResponseHead, ResponseMatch, StrayResponse},
     session_switch::{SessionSwitch, SwitchEvent},
     shell::{Running, Shell},
+    spoken::Spoken,
     state::State,
     unreadable_frame::UnreadableFrame,
     violation::Violation,
@@ -31,7 +32,7 @@ use pi_rpc_protocol::{
 /// The state machine of one conversation, whose states carry `D`. A clone is independent of the original.
 #[derive(Clone)]
 pub struct Machine<D = ()> {
-    dialect: Dialect,
+    spoken: Spoken,
     chart: Chart<D>,
     asks: Asks,
     shell: Shell,
@@ -66,14 +67,14 @@ impl<D: Carried> Machine<D> {
     /// Creates a machine whose states carry data.
     pub fn carrying(dialect: Dialect, checked: bool) -> Self {
         Self {
-            dialect,
+            spoken: Spoken { dialect, any_version: false },
             chart: Chart::new(dialect.base()),
             asks: Asks::default(),
             shell: Shell::default(),
             switch: SessionSwitch::default(),
             lifecycle: Lifecycle::new(dialect.record().end_of_input),
             requests: Requests::default(),
-            run_checks: checked.then(|| RunChecks::new(dialect)),
+            run_checks: checked.then(|| RunChecks::new(Spoken { dialect, any_version: false })),
             conversation_checks: checked.then(Box::default),
             frames: 0,
             has_emitted: false,
@@ -92,6 +93,16 @@ impl<D: Carried> Machine<D> {
         self
     }
 
+    /// Declares that frames alone have shown the dialect, so that any of its versions with the same frames may be spoken.
+    #[must_use]
+    pub fn of_any_version(mut self) -> Self {
+        self.spoken.any_version = true;
+        if let Some(run_checks) = &mut self.run_checks {
+            *run_checks = RunChecks::new(self.spoken);
+        }
+        self
+    }
+
     /// Sets the time of the following frames, in milliseconds since any fixed moment. Without a clock nothing is late.
     pub const fn time(&mut self, ms: u64) {
         self.time = Some(ms);
@@ -106,7 +117,7 @@ impl<D: Carried> Machine<D> {
 
     /// The dialect of the conversation.
     pub const fn dialect(&self) -> Dialect {
-        self.dialect
+        self.spoken.dialect
     }
 
     /// Whether the machine checks counts and equalities.
@@ -196,12 +207,12 @@ impl<D: Carried> Machine<D> {
     /// The disposition of `command` in the current state.
     pub fn disposition(&self, command: &RpcCommand) -> Option<&'static Case> {
         let cases = command.kind().cases(self.flow());
-        Case::first(cases, self.dialect.base(), |field| command.choice(field))
+        Case::first(cases, self.spoken.dialect.base(), |field| command.choice(field))
     }
 
     /// The disposition of a command of this kind in the current state, if it does not depend on the command's members.
     pub fn disposition_of(&self, kind: RpcCommandKind) -> Option<&'static Case> {
-        Case::first(kind.cases(self.flow()), self.dialect.base(), |_| None)
+        Case::first(kind.cases(self.flow()), self.spoken.dialect.base(), |_| None)
     }
 
     /// Takes in an inbound frame, which opens a request or answers a dialog. Returns its violations.
@@ -393,7 +404,7 @@ impl<D: Carried> Machine<D> {
         }
         if let Some(run_checks) = &mut self.run_checks {
             match verdict.cut {
-                true => *run_checks = RunChecks::new(self.dialect),
+                true => *run_checks = RunChecks::new(self.spoken),
                 false if verdict.lost => run_checks.resynchronize(emission),
                 false if verdict.illegal => run_checks.on_stray(emission),
                 false if cut => {
@@ -403,7 +414,7 @@ impl<D: Carried> Machine<D> {
                 false => run_checks.on_frame(emission, &mut found),
             }
         }
-        let base = self.dialect.base();
+        let base = self.spoken.dialect.base();
         let mut broken = found.broken.iter().filter(|broken| broken.rule.tier(base).is_some());
         is_doubtful |= kind.reports_messages() && broken.any(BrokenRule::concerns_runs);
         if let Some(conversation_checks) = self.conversation_checks.as_mut().filter(|_| is_doubtful) {
@@ -432,7 +443,7 @@ impl<D: Carried> Machine<D> {
             }
         }
         match &mut self.run_checks {
-            Some(run_checks) if verdict.cut => *run_checks = RunChecks::new(self.dialect),
+            Some(run_checks) if verdict.cut => *run_checks = RunChecks::new(self.spoken),
             Some(run_checks) if kind.is_event() => run_checks.lose_content(),
             _ => {}
         }
@@ -454,11 +465,11 @@ impl<D: Carried> Machine<D> {
         self.check_placement(kind, met.flow, &verdict, found);
         // Where the end of the input aborts runs, no closing events come.
         let untold =
-            self.lifecycle.is_closing() && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
+            self.lifecycle.is_closing() && self.spoken.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
         if verdict.cut && !untold {
             found.fail(Rule::RunCut, "the run's closing events first");
         }
-        let late = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
+        let late = self.spoken.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         let answered = answer.map(|answer| self.requests.match_response(answer, late));
         if answered.is_some() {
             self.move_shell();
@@ -495,8 +506,9 @@ impl<D: Carried> Machine<D> {
 
     /// The context of a frame between two states.
     const fn context(&self, met: State, now: State, cut: bool) -> FrameContext {
-        let (dialect, frame, time, whole) = (self.dialect, self.frames, self.time, self.whole);
-        FrameContext { dialect, met, now, frame, cut, time, whole, has_extensions: false }
+        let (frame, time, whole) = (self.frames, self.time, self.whole);
+        let Spoken { dialect, any_version } = self.spoken;
+        FrameContext { dialect, any_version, met, now, frame, cut, time, whole, has_extensions: false }
     }
 
     /// The number of frames so far, of both directions.
@@ -516,7 +528,7 @@ impl<D: Carried> Machine<D> {
         if found.broken.is_empty() {
             return Vec::new();
         }
-        let (base, frame) = (self.dialect.base(), self.frames);
+        let (base, frame) = (self.spoken.dialect.base(), self.frames);
         let of_frame = found.cause();
         let violation = |BrokenRule { rule, expected, difference, cause }| {
             let cause = cause.or(of_frame).filter(|cause| *cause != frame);
@@ -529,13 +541,13 @@ impl<D: Carried> Machine<D> {
     /// Judges the placement of a frame. Repeated illegal events with the same rule and state are reported once.
     fn check_placement(&mut self, kind: Kind, at: FlowState, verdict: &Verdict, found: &mut Findings) {
         let illegal = verdict.illegal;
-        let rule = placement_rule(kind, at, self.dialect.record().ready);
+        let rule = placement_rule(kind, at, self.spoken.dialect.record().ready);
         if !illegal && verdict.is_listed {
             found.pass(rule);
             also_exercised(kind, at).into_iter().for_each(|rule| found.pass(rule));
         }
         if illegal && self.last_illegal != Some((rule, at)) {
-            let rows = kind.fires(self.dialect.base());
+            let rows = kind.fires(self.spoken.dialect.base());
             let mut states: Vec<&str> = rows.flat_map(|row| row.states).map(|state| state.as_str()).collect();
             states.dedup();
             let expected = match states.is_empty() {
@@ -552,7 +564,7 @@ impl<D: Carried> Machine<D> {
     }
 
     fn track_frame(&mut self, frame: &Outbound, found: &mut Findings) {
-        let record = self.dialect.record();
+        let record = self.spoken.dialect.record();
         match frame {
             // A repeated dialog is one, and may have been answered in between.
             Outbound::ExtensionUIRequest(request)

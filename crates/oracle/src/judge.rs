@@ -55,6 +55,8 @@ pub struct Judge {
     dialect: Dialect,
     /// The version of the server, if the caller knows it.
     version: Option<Version>,
+    /// Whether any dialect with the same frames may be spoken.
+    any_version: bool,
     version_estimate: VersionEstimate,
     view: View,
     machine: Machine,
@@ -110,16 +112,23 @@ const QUIET_MS: f64 = 2000.0;
 /// How long a host may leave output unread.
 pub const STALLED: Duration = Duration::from_secs(10);
 
+/// The machine of a process.
+fn machine(dialect: Dialect, any_version: bool) -> Machine {
+    let machine = Machine::new(dialect, true);
+    if any_version { machine.of_any_version() } else { machine }
+}
+
 impl Judge {
     /// Creates a judge for a conversation of which nothing has been seen.
     pub fn new(spoken: impl Into<DialectVersion>, view: View) -> Self {
-        let DialectVersion { dialect, version } = spoken.into();
+        let DialectVersion { dialect, version, any_version } = spoken.into();
         Self {
             dialect,
             version,
+            any_version,
             version_estimate: VersionEstimate::default(),
             view,
-            machine: Machine::new(dialect, true).joined_late(),
+            machine: machine(dialect, any_version).joined_late(),
             process: Process { chunks: ChunkReassembler::new(dialect), ..Process::default() },
             session_file: SessionFileCheck::default(),
             records: 0,
@@ -385,7 +394,7 @@ impl Judge {
         kind: &str,
         answers: Option<RequestId>,
     ) -> Result<Versioned<Outbound>, ReadError> {
-        let spoken = DialectVersion { dialect: self.dialect, version: self.version };
+        let spoken = DialectVersion { dialect: self.dialect, version: self.version, any_version: false };
         let given = answers.is_some_and(|id| self.machine.requests().contains_id(&id));
         let read = read_versioned(text.as_bytes(), spoken, given);
         if read.is_ok() || self.process.invalid_ids.is_empty() {
@@ -488,7 +497,7 @@ impl Judge {
             ProcessEvent::Spawn { has_extensions } => {
                 let violations = self.end_process();
                 self.exercised.extend(self.machine.exercised());
-                self.machine = Machine::new(self.dialect, true);
+                self.machine = machine(self.dialect, self.any_version);
                 if has_extensions {
                     self.machine.load_extensions();
                 }

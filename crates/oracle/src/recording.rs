@@ -180,7 +180,7 @@ impl<'a> Recording<'a> {
         let dialect = dialect.unwrap_or_else(|| {
             let found = self.sample.found();
             self.remarks.push(found.remark("line"));
-            found.dialect.into()
+            found.spoken()
         });
         self.form = match is_log {
             true => Form::Log(Box::new(self.examination(dialect, View::Server))),

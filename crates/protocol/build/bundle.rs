@@ -269,8 +269,12 @@ fn read_dialects(dir: &Path) -> Result<Vec<Value>, String> {
     Ok(merged)
 }
 
+/// Merges an overlay over its base. A list is replaced, or loses what `{"without": [..]}` has.
 fn merge(into: &mut Value, from: Value) {
     match (into, from) {
+        (Value::Array(into), Value::Object(from)) if from.contains_key("without") => {
+            into.retain(|item| !from["without"].as_array().is_some_and(|without| without.contains(item)));
+        }
         (Value::Object(into), Value::Object(from)) => {
             for (key, value) in from {
                 merge(into.entry(key).or_insert(Value::Null), value);

@@ -283,6 +283,11 @@ impl DialectMismatch {
 }
 
 impl FoundDialect {
+    /// The dialect, in any of its versions with the same frames.
+    pub fn spoken(&self) -> DialectVersion {
+        DialectVersion { any_version: true, ..self.dialect.into() }
+    }
+
     /// What the dialect was taken by, as a remark; `place` is what a record is called, such as `line`.
     pub fn remark(&self, place: &str) -> String {
         let dialect = self.dialect;

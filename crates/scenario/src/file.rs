@@ -23,7 +23,7 @@ pub struct Scenario {
     pub name: String,
     /// What the scenario shows, in one sentence.
     pub title: String,
-    /// The dialects of the scenario; a base covers all its overlays. By default all.
+    /// The dialects of the scenario; a base covers all its overlays, and `!` leaves one out. By default all.
     #[serde(default, deserialize_with = "dialects")]
     #[schemars(with = "Vec<String>")]
     pub dialects: Vec<Dialect>,
@@ -107,7 +107,7 @@ impl Scenario {
 
     /// Whether the scenario is for this dialect.
     pub fn is_for(&self, dialect: Dialect) -> bool {
-        self.dialects.is_empty() || self.dialects.iter().any(|listed| covers(*listed, dialect))
+        self.dialects.is_empty() || self.dialects.contains(&dialect)
     }
 
     /// The steps for this dialect, each with its place in the file.
@@ -123,7 +123,7 @@ fn flatten<'a>(steps: &'a [Step], place: &str, dialect: Dialect, flat: &mut Vec<
         let place = format!("{place}steps[{index}]");
         match step {
             Step::Only(Only { only, steps }) => {
-                if only.iter().any(|listed| covers(*listed, dialect)) {
+                if only.contains(&dialect) {
                     flatten(steps, &format!("{place}."), dialect, flat);
                 }
             }
@@ -138,15 +138,25 @@ fn covers(listed: Dialect, dialect: Dialect) -> bool {
     listed == dialect || is_base && listed.base() == dialect.base()
 }
 
-/// Reads names of dialects.
+/// Reads names of dialects: a base stands for all dialects with its frames, and a `!` leaves a dialect out.
 pub(super) fn dialects<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Dialect>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
-    let parse = |name: String| {
+    let parse = |name: &str| {
         let known = || Dialect::ALL.map(Dialect::as_str).join(", ");
-        Dialect::parse(&name)
+        Dialect::parse(name)
             .ok_or_else(|| D::Error::custom(format_args!("unknown dialect {name:?}; known: {}", known())))
     };
-    names.into_iter().map(parse).collect()
+    let left_out = |name: &String| name.starts_with('!');
+    let mut listed = Vec::new();
+    for name in names.iter().filter(|name| !left_out(name)) {
+        let dialect = parse(name)?;
+        listed.extend(Dialect::ALL.into_iter().filter(|other| covers(dialect, *other)));
+    }
+    for name in names.iter().filter(|name| left_out(name)) {
+        let dialect = parse(&name[1..])?;
+        listed.retain(|other| *other != dialect);
+    }
+    Ok(listed)
 }
 
 /// The script of a model that answers `Yes.` to everything.

@@ -232,7 +232,7 @@ pub struct Restart {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Only {
-    /// The dialects; a base covers all its overlays.
+    /// The dialects; a base covers all its overlays, and `!` leaves one out.
     #[serde(deserialize_with = "dialects")]
     #[schemars(with = "Vec<String>")]
     pub only: Vec<Dialect>,

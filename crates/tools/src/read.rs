@@ -133,7 +133,8 @@ fn read_lines(text: &str, arguments: &ReadArguments) -> Result<ToolOutput, Strin
         ),
         None => cut.content.clone(),
     };
-    let details = cut.truncated.then(|| json!(ReadToolDetails { truncation: Some(cut), meta: None }));
+    let details =
+        cut.truncated.then(|| json!(ReadToolDetails { truncation: Some(cut), ..ReadToolDetails::default() }));
     Ok(ToolOutput { details, ..ToolOutput::text(shown) })
 }
 

@@ -302,7 +302,7 @@ impl Conversation {
         }
         let earlier = std::mem::take(records);
         self.dialect = found.dialect;
-        self.judge = WireJudge::new(found.dialect, View::Both);
+        self.judge = WireJudge::new(found.spoken(), View::Both);
         self.session = SessionState::new(found.dialect);
         self.catalogue = Catalogue::of(found.dialect);
         for record in &earlier {

@@ -8,7 +8,7 @@ use std::path::Path;
 /// The dialects that were recorded, and from what.
 pub const RECORDED: [(Dialect, &str); 4] = [
     (Dialect::Pi, "pi-0.52.12"),
-    (Dialect::Pi1, "pi-1.5.2"),
+    (Dialect::Pi115, "pi-1.5.2"),
     (Dialect::Xcsh, "xcsh-19.54.0"),
     (Dialect::Omp, "omp-18.2.3"),
 ];

@@ -29,7 +29,7 @@ pub struct Server {
 
 impl Server {
     const fn dialect_version(&self) -> DialectVersion {
-        DialectVersion { dialect: self.dialect, version: self.version }
+        DialectVersion { dialect: self.dialect, version: self.version, any_version: false }
     }
 }
 

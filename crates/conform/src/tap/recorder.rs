@@ -182,7 +182,7 @@ impl Recorder {
     fn judge_held(&mut self) {
         let Some(HeldRecords { records, sample, .. }) = self.held.take() else { return };
         let found = sample.found();
-        self.judge = WireJudge::new(found.dialect, View::Both);
+        self.judge = WireJudge::new(found.spoken(), View::Both);
         self.report_text(&harmless(&found.remark("record")));
         for record in &records {
             let findings = self.judge.observe(record);

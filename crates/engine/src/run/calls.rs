@@ -15,7 +15,7 @@ use crate::{
     requests::ToolContinuation,
     run::batch::CallStage,
     todos::list::TODO_WRITE,
-    tool_result::error_result,
+    tool_result::{error_result, mark_unseen_image},
     toolbox::arguments::ToolOwner,
 };
 use pi_rpc_protocol::{
@@ -162,13 +162,28 @@ impl Engine {
     /// Handles the end of a tool.
     pub(crate) fn tool_end(&mut self, call: CallId, result: AgentToolResult, is_error: bool) {
         match self.requests.tools.remove(&call) {
-            Some(ToolContinuation::Call(at)) => self.on_call_ended(at, result, is_error),
+            Some(ToolContinuation::Call(at)) => {
+                let result = self.with_image_marked(at, result);
+                self.on_call_ended(at, result, is_error);
+            }
             Some(ToolContinuation::Action) => {
                 self.end_action(call, Ok(Some(json!({ "result": result, "isError": is_error }))));
             }
             // A cancelled request.
             None => {}
         }
+    }
+
+    /// The result of a call, in which an image is marked that our `read` returns and the model does not accept.
+    fn with_image_marked(&self, at: usize, mut result: AgentToolResult) -> AgentToolResult {
+        let is_read = self
+            .tool_call(at)
+            .is_some_and(|call| call.name == READ && self.tools.owner(&call.name) == Some(ToolOwner::Server));
+        let model = self.current_model().filter(|model| is_read && !model.input.contains(&InputKind::Image));
+        if let Some(model) = model {
+            mark_unseen_image(&mut result, &model.id, self.dialect.record().tools.unseen_image);
+        }
+        result
     }
 
     /// Sends the `tool_result` hook for a call of the open turn, if registered, or ends the call.
@@ -195,3 +210,6 @@ impl Engine {
         self.send_hook(Hook::ToolResult { event, original: Box::new(result), at });
     }
 }
+
+/// The tool whose images are marked.
+const READ: &str = "read";

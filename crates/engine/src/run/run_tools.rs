@@ -20,16 +20,16 @@ use crate::{
     run::{
         batch::{Batch, CallSlot, CallStage},
         partial_message::has_failed,
-        state::Run,
+        state::{EarlyEnd, Run},
     },
     step::PendingStep,
     tool_result::error_result,
     toolbox::arguments::ToolOwner,
 };
 use pi_rpc_protocol::{
-    AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, HookName, InterruptMode,
-    JsonObject, PrepareArgumentsHook, StopReason, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
-    ToolExecutionUpdateEvent, ToolResultMessage, errors,
+    AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, DialectUnstartedCalls, HookName,
+    InterruptMode, JsonObject, PrepareArgumentsHook, StopReason, ToolCall, ToolExecutionEndEvent,
+    ToolExecutionStartEvent, ToolExecutionUpdateEvent, ToolResultMessage, errors,
 };
 use serde_json::json;
 
@@ -122,10 +122,29 @@ impl Engine {
             self.perform_after_notifications(PendingStep::CheckCall(at));
             return true;
         }
+        if self.omits_unstarted_calls() && self.omit_unstarted_calls() {
+            return true;
+        }
         match self.is_parallel() {
             true => self.advance_parallel_batch(),
             false => self.advance_call_by_call(),
         }
+    }
+
+    /// Whether calls that have not begun get no result: the run is aborted, in a dialect that leaves them out.
+    fn omits_unstarted_calls(&self) -> bool {
+        let is_aborted = self.activity.run().is_some_and(|run| run.early_end == Some(EarlyEnd::Aborted));
+        is_aborted && self.dialect.record().unstarted_calls == DialectUnstartedCalls::Omitted
+    }
+
+    /// Ends the calls that have not begun without a frame; `false` if there is none.
+    fn omit_unstarted_calls(&mut self) -> bool {
+        let mut omits = false;
+        while let Some(at) = self.first_in_stage(|stage| matches!(stage, CallStage::Waiting)) {
+            self.set_call_stage(at, CallStage::Done);
+            omits = true;
+        }
+        omits
     }
 
     /// Advances a batch whose calls start one by one, or side by side where style and tool allow it.
@@ -338,7 +357,8 @@ impl Engine {
             return self.skipped_result().0;
         }
         let base = self.dialect.base();
-        let bash = self.tool_call(at).is_some_and(|call| call.name == BASH);
+        let one_text = self.dialect.record().unstarted_calls == DialectUnstartedCalls::OneText;
+        let bash = !one_text && self.tool_call(at).is_some_and(|call| call.name == BASH);
         error_result(&if bash { errors::bash_aborted(base) } else { errors::tool_aborted(base) })
     }
 

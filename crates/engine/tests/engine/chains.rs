@@ -2,7 +2,7 @@
 
 use pi_rpc_protocol::{
     AgentMessage,
-    Dialect::{self, Pi1, Pi1Login},
+    Dialect::{self, Pi1, Pi1Login, Pi115},
 };
 use pi_rpc_session::Tree;
 use pi_rpc_test_kit::{Scenario, scenario, shorthand::*};
@@ -211,12 +211,24 @@ fn bash_before_retry_is_appended_after_it() {
 
 #[test]
 fn only_pi_1_emits_settling_events() {
-    for dialect in Dialect::ALL.into_iter().filter(|it| ![Pi1, Pi1Login].contains(it)) {
+    for dialect in Dialect::ALL.into_iter().filter(|it| ![Pi1, Pi115, Pi1Login].contains(it)) {
         let played = once().play(dialect);
         let kinds: Vec<&str> = played.said.iter().filter_map(|frame| frame["type"].as_str()).collect();
         for kind in ["agent_settled", "entry_appended"] {
             assert!(!kinds.contains(&kind), "{dialect}: {kind}");
         }
         assert!(!played.log.contains("willRetry") && !played.log.contains(r#""role":"system""#), "{dialect}");
+    }
+}
+
+#[test]
+fn last_text_is_that_of_version() {
+    let turns = json!([says("One."), { "fail": { "status": 400, "message": "Bad field" } }]);
+    let it = scenario(turns)
+        .host(0, prompt("p", "hi"))
+        .host(500, prompt("q", "again"))
+        .host(1000, command("get_last_assistant_text"));
+    for (dialect, data) in [(Pi1, json!({ "text": "One." })), (Pi115, json!({}))] {
+        assert_eq!(it.play(dialect).answers("get_last_assistant_text")[0]["data"], data, "{dialect}");
     }
 }

@@ -1,13 +1,15 @@
 //! The context of a frame for the checks.
 
-use crate::state::State;
-use pi_rpc_protocol::{Base, Dialect};
+use crate::{spoken::Spoken, state::State};
+use pi_rpc_protocol::{Base, Dialect, DialectRecord};
 
 /// The context of a frame: the states around it, its number and its time.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameContext {
     /// The dialect of the conversation.
     pub dialect: Dialect,
+    /// Whether one of its other versions may be spoken instead.
+    pub any_version: bool,
     /// The state before the frame.
     pub met: State,
     /// The state after the frame.
@@ -28,5 +30,10 @@ impl FrameContext {
     /// The base of the dialect.
     pub const fn base(&self) -> Base {
         self.dialect.base()
+    }
+
+    /// Whether the record of the dialect, or of one of the versions that may be spoken, is as wanted.
+    pub fn may(&self, wanted: impl Fn(&DialectRecord) -> bool) -> bool {
+        Spoken { dialect: self.dialect, any_version: self.any_version }.may(wanted)
     }
 }

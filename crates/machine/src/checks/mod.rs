@@ -17,6 +17,7 @@ pub(super) mod extension_evidence;
 pub(super) mod frame_context;
 pub(super) mod host_tool_calls;
 pub(super) mod host_tools;
+mod last_text;
 pub(super) mod logins;
 pub(super) mod obligations;
 pub(super) mod partial_message;

@@ -4,7 +4,7 @@
 //! `turn-results-complete`.
 
 use super::{partial_message::PartialMessage, stored_message::StoredMessage, turn::Turn};
-use crate::findings::Findings;
+use crate::{findings::Findings, spoken::Spoken};
 use pi_rpc_protocol::{AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, RuleId as Rule, StopReason};
 
 /// The current run: its messages so far and its current turn.
@@ -53,8 +53,9 @@ impl Run {
     }
 
     /// Takes in an event.
-    pub fn on_event(&mut self, event: &AgentSessionEvent, dialect: Dialect, found: &mut Findings) {
+    pub fn on_event(&mut self, event: &AgentSessionEvent, spoken: Spoken, found: &mut Findings) {
         use AgentSessionEvent as Event;
+        let dialect = spoken.dialect;
         if let Some(open) = self.open.as_mut().filter(|open| !open.parted) {
             let closes = matches!(event, Event::MessageEnd(_));
             found.with_cause(Some(open.began), |found| {
@@ -96,7 +97,7 @@ impl Run {
             Event::ToolExecutionUpdate(update) => turn.tool_update(update, found),
             Event::ToolExecutionEnd(end) => turn.tool_end(end, dialect, found),
             Event::TurnEnd(end) => {
-                self.unbegun = turn.end(end, dialect, found);
+                self.unbegun = turn.end(end, spoken, found);
                 self.turn = None;
             }
             _ => {}

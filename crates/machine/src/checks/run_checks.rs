@@ -7,16 +7,16 @@ use super::{
     run::Run,
     turn::Turn,
 };
-use crate::findings::Findings;
+use crate::{findings::Findings, spoken::Spoken};
 use pi_rpc_protocol::{
-    AgentEndEvent, AgentMessage, AgentSessionEvent, CompactionReason, Dialect, DialectRunEnd, Emission,
-    Outbound, RuleId as Rule, StopReason, fires_anywhere,
+    AgentEndEvent, AgentMessage, AgentSessionEvent, CompactionReason, DialectRunEnd, Emission, Outbound,
+    RuleId as Rule, StopReason, fires_anywhere,
 };
 
 /// The checks of the runs of one conversation. Stores the messages of the current run. Takes in legal frames only.
 #[derive(Clone, Debug)]
 pub struct RunChecks {
-    dialect: Dialect,
+    spoken: Spoken,
     run: Option<Run>,
     attempt: Option<u64>,
     /// The frame that announced the attempt.
@@ -31,10 +31,10 @@ pub struct RunChecks {
 }
 
 impl RunChecks {
-    /// Creates the checks for one conversation in `dialect`.
-    pub fn new(dialect: Dialect) -> Self {
+    /// Creates the checks for one conversation in the dialect.
+    pub fn new(spoken: Spoken) -> Self {
         Self {
-            dialect,
+            spoken,
             run: None,
             attempt: None,
             announced: None,
@@ -150,12 +150,12 @@ impl RunChecks {
             Event::CompactionEnd(end) => self.compaction_ends(&CompactionEnd::from(end), found),
             event => {
                 let Some(run) = &mut self.run else { return };
-                run.on_event(event, self.dialect, found);
+                run.on_event(event, self.spoken, found);
                 if let Event::AgentEnd(end) = event {
                     run.end(end, found);
                     (self.run, self.tried) = (None, true);
                     // Where a chain of runs has one end, the success is reported behind it.
-                    let follows = self.dialect.record().run_end == DialectRunEnd::Chain;
+                    let follows = self.spoken.dialect.record().run_end == DialectRunEnd::Chain;
                     if self.attempt.is_some() && succeeded(end) && !follows {
                         self.attempt = None;
                         found.fail(Rule::RetryPairs, "`auto_retry_end` in the run that succeeded");
@@ -171,7 +171,7 @@ impl RunChecks {
 
     fn compaction_ends(&mut self, end: &CompactionEnd, found: &mut Findings) {
         let start = std::mem::take(&mut self.compaction);
-        found.with_cause(self.compacts.take(), |found| end.judge(start, self.dialect, found));
+        found.with_cause(self.compacts.take(), |found| end.judge(start, self.spoken.dialect, found));
     }
 }
 

@@ -1,12 +1,12 @@
 //! Judges responses about the session's content: messages, statistics, the last answer, fork points.
 //!
-//! Rules: `message-count`, `stats-consistent`, `messages-listed`, `last-text`, `stats-usage`, `fork-messages`,
+//! Rules: `message-count`, `stats-consistent`, `messages-listed`, `stats-usage`, `fork-messages`,
 //! `compaction-result`, `bash-message`.
 
 use super::{
     frame_context::FrameContext,
     pending_read::{Interference, PendingRead},
-    session_checks::{CommandArguments, SessionChecks, trimmed},
+    session_checks::{CommandArguments, SessionChecks},
 };
 use crate::{
     findings::Findings,
@@ -403,46 +403,6 @@ impl SessionChecks {
             self.session = Totals { all: Some(count), tokens: None, cost: None, ..totals };
         }
         self.memory.take_reported(count, self.shells.waiting());
-    }
-
-    /// Judges the text of the newest answer.
-    fn last_text(
-        &self,
-        reported: Option<&str>,
-        sight: Interference,
-        at: &FrameContext,
-        found: &mut Findings,
-    ) {
-        if let Some(reported) = reported {
-            let bare = reported.trim_matches([' ', '\t', '\r', '\n']);
-            found.expect(Rule::LastText, reported == bare, || {
-                "a text without blanks around it at /data/text".to_owned()
-            });
-        }
-        if sight != Interference::None || at.cut || self.may_be_changed_by_extensions() {
-            return;
-        }
-        let reported = reported.map_or(0, trimmed);
-        let mut expected = self.log.begins_in_memory().then_some(0);
-        for (answer, is_certain) in self.log.answers() {
-            let Some(text) = answer.text else { return };
-            if is_certain {
-                expected = Some(text);
-                break;
-            }
-            // It may have been removed from memory.
-            if text == reported {
-                return found.pass(Rule::LastText);
-            }
-        }
-        let Some(expected) = expected else { return };
-        found.expect(Rule::LastText, expected == reported, || match &self.newest {
-            _ if expected == 0 => "no text, as the newest answer has none, at /data/text".to_owned(),
-            Some((digest, shown)) if *digest == expected => {
-                format!("the text of the newest answer, which begins with `{shown}`, at /data/text")
-            }
-            _ => "the text of the newest answer at /data/text".to_owned(),
-        });
     }
 
     /// Judges the list of user messages.

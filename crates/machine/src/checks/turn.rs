@@ -11,11 +11,12 @@ use super::{
     stored_message::{as_repeated, is_repeated},
     usage,
 };
-use crate::findings::Findings;
+use crate::{findings::Findings, spoken::Spoken};
 use pi_rpc_protocol::{
     AgentMessage, AgentMessageKind, AgentSessionEvent, AgentToolResult, AssistantContent, AssistantMessage,
-    Dialect, DialectToolExecution, JsonObject, RuleId as Rule, StopReason, ToolCall, ToolExecutionEndEvent,
-    ToolExecutionStartEvent, ToolExecutionUpdateEvent, ToolResultMessage, TurnEndEvent, UserContent, errors,
+    Dialect, DialectToolExecution, DialectUnstartedCalls, JsonObject, RuleId as Rule, StopReason, ToolCall,
+    ToolExecutionEndEvent, ToolExecutionStartEvent, ToolExecutionUpdateEvent, ToolResultMessage,
+    TurnEndEvent, UserContent, errors,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -276,7 +277,7 @@ impl Turn {
 
     /// Judges the end of the turn. Returns whether calls were never begun without a failure that explains it; the next event
     /// must show the reason.
-    pub fn end(&self, end: &TurnEndEvent, dialect: Dialect, found: &mut Findings) -> bool {
+    pub fn end(&self, end: &TurnEndEvent, spoken: Spoken, found: &mut Findings) -> bool {
         let what = "the turn's assistant message";
         match &self.assistant {
             _ if self.incomplete => {
@@ -299,7 +300,9 @@ impl Turn {
         }
         let failed = self.has_failed();
         let excused = failed || self.passed_over;
-        let late = dialect.record().results_together;
+        let late = spoken.may(|record| {
+            record.results_together && record.unstarted_calls != DialectUnstartedCalls::OneText
+        });
         let complete = self.calls.iter().all(|call| call.answered || (late && !call.started));
         found.with_cause(self.completed, |found| {
             found.expect(Rule::TurnResultsComplete, excused || complete, || {

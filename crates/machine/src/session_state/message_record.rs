@@ -30,6 +30,8 @@ pub struct MessageRecord {
     pub text: Option<u64>,
     /// Whether the message was aborted before it had content.
     pub is_empty_abort: bool,
+    /// Whether the message is an assistant message that ended by itself, without calls.
+    pub is_stop: bool,
     /// Whether the message is an assistant message that failed or was aborted.
     pub has_failed: bool,
     /// Whether the message has an image or a very long text, which files may store in another form.
@@ -147,6 +149,7 @@ impl MessageRecord {
             key: MessageKey::of(message, whole),
             text: whole.then_some(text),
             is_empty_abort: stop == Some(StopReason::Aborted) && empty,
+            is_stop: stop == Some(StopReason::Stop),
             has_failed: matches!(stop, Some(StopReason::Error | StopReason::Aborted)),
             is_large: is_large(message),
             contribution: MessageUsage::of(message),

@@ -163,7 +163,7 @@ impl AnswerReader {
             None => return self.out.fail(STREAM_CUT.to_owned()),
             Some("STOP") if self.call_ids.is_empty() => Finish::Stop,
             Some("STOP") => Finish::ToolUse,
-            Some("MAX_TOKENS") => Finish::Length,
+            Some("MAX_TOKENS" | "CONTINUATION") => Finish::Length,
             Some(reason) if FAILURES.contains(&reason) => {
                 return self.out.fail(format!("Provider stopped with: {reason}"));
             }

@@ -195,7 +195,11 @@ fn usage(usage: &Value) -> Option<TokenCounts> {
         .or_else(|| count(&usage["cached_tokens"]))
         .unwrap_or(0);
     let written = count(&usage["prompt_tokens_details"]["cache_write_tokens"]).unwrap_or(0);
-    let reasoning = count(&usage["completion_tokens_details"]["reasoning_tokens"]).unwrap_or(0);
+    let reasoning = count(&usage["completion_tokens_details"]["reasoning_tokens"])
+        .filter(|tokens| *tokens > 0)
+        // Of GitHub Copilot.
+        .or_else(|| count(&usage["reasoning_tokens"]))
+        .unwrap_or(0);
     // Some servers count reasoning in the completion, others beside it; the total shows which.
     let among = count(&usage["total_tokens"]) == Some(prompt.saturating_add(completion));
     Some(TokenCounts {

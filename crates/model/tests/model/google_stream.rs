@@ -90,6 +90,7 @@ fn stop_reasons_are_mapped() {
     for (reason, expected) in [
         ("STOP", "finish Stop"),
         ("MAX_TOKENS", "finish Length"),
+        ("CONTINUATION", "finish Length"),
         ("SAFETY", "fail Provider stopped with: SAFETY"),
         ("MALFORMED_FUNCTION_CALL", "fail Provider stopped with: MALFORMED_FUNCTION_CALL"),
         ("MOON", "fail Unhandled stop reason: MOON"),

@@ -318,6 +318,10 @@ fn usage_is_read_from_every_place() {
             "usage 10, 6, 0, 0, 2 thought",
         ),
         (
+            json!({"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14, "reasoning_tokens": 2}),
+            "usage 10, 4, 0, 0, 2 thought",
+        ),
+        (
             json!({"prompt_tokens": 1, "prompt_tokens_details": {"cached_tokens": 5}}),
             "usage 0, 0, 5, 0, 0 thought",
         ),

@@ -74,7 +74,8 @@ fn cut_originals_have_no_other_finding() {
     let folder = PathBuf::from(std::env::var_os("RECORDINGS").expect("RECORDINGS names a folder"));
     let folders = [
         (Dialect::Pi, "pi-0.52.12"),
-        (Dialect::Pi1, "pi-1.5.2"),
+        (Dialect::Pi115, "pi-1.5.2"),
+        (Dialect::Pi1, "pi-1.6.0"),
         (Dialect::Xcsh, "xcsh-19.54.0"),
         (Dialect::Omp, "omp-18.2.3"),
     ];

@@ -38,7 +38,8 @@ fn recordings_of_xcsh_break_listed_rules() {
 #[test]
 #[ignore = "RECORDINGS names the folder that has them"]
 fn recordings_of_pi_1_break_listed_rules() {
-    compare(Dialect::Pi1, "pi-1.5.2");
+    compare(Dialect::Pi115, "pi-1.5.2");
+    compare(Dialect::Pi1, "pi-1.6.0");
 }
 
 #[test]
