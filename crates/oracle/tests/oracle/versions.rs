@@ -112,6 +112,6 @@ fn report_names_assumed_version() {
     assert_eq!(subject(Pi1, &aged(&plain, "0.84.4")).version.as_deref(), Some("before 0.99.0"));
     let given = DialectVersion::parse("pi-1@0.84").unwrap();
     let told = subject(given, &aged(&plain, "0.84.0"));
-    assert_eq!((told.dialect, told.version.as_deref()), (Dialect::Pi1, Some("0.84.0")));
-    assert_eq!(told.dialect_version(), "pi-1 (0.84.0)");
+    assert_eq!((told.dialect, told.version.as_deref()), (Dialect::Pi115, Some("0.84.0")));
+    assert_eq!(told.dialect_version(), "pi-1@1.5 (0.84.0)");
 }

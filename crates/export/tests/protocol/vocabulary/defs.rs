@@ -354,12 +354,13 @@ pub fn since(bundle: &Value) -> Complaints {
             out.push(format!("{at}: x-since {since} is no version"));
             continue;
         };
-        // An overlay says from which version on it holds; what it extends is older.
-        let is_older = |base: &&str| match base.split_once('@') {
+        // An overlay with frames of its own says from which version of pi on it holds; what it extends is older.
+        let is_older = |base: &&str| match base.split_once('@').filter(|_| base.starts_with("pi")) {
             Some((_, of)) => version(&format!("{of}.0")).is_some_and(|of| of < came),
             None => items(&bundle["dialects"]).any(|overlay| {
                 let of = overlay["id"].as_str().and_then(|id| id.split_once('@')).map(|(_, of)| of);
-                overlay["extends"] == **base && of.is_some_and(|of| version(&format!("{of}.0")).is_some())
+                let extends = overlay["extends"] == **base && overlay["frames"] == overlay["id"];
+                extends && base.starts_with("pi") && of.is_some_and(|of| version(&format!("{of}.0")).is_some())
             }),
         };
         out.extend(
