@@ -48,7 +48,11 @@ pub fn binary() -> &'static Path {
 pub fn command(program: &Path, directory: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    command.env("HOME", directory).env("TMPDIR", directory).env("PI_RPC_DIALECT", "pi").current_dir(directory);
+    command
+        .env("HOME", directory)
+        .env("TMPDIR", directory)
+        .env("PI_RPC_DIALECT", "pi")
+        .current_dir(directory);
     command
 }
 

@@ -360,7 +360,9 @@ pub fn since(bundle: &Value) -> Complaints {
             None => items(&bundle["dialects"]).any(|overlay| {
                 let of = overlay["id"].as_str().and_then(|id| id.split_once('@')).map(|(_, of)| of);
                 let extends = overlay["extends"] == **base && overlay["frames"] == overlay["id"];
-                extends && base.starts_with("pi") && of.is_some_and(|of| version(&format!("{of}.0")).is_some())
+                extends
+                    && base.starts_with("pi")
+                    && of.is_some_and(|of| version(&format!("{of}.0")).is_some())
             }),
         };
         out.extend(
