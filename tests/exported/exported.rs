@@ -325,7 +325,7 @@ fn output_option_writes_and_wrong_part_fails() {
     assert_eq!(fs::read_to_string(path).unwrap(), printed(&[]));
     for (arguments, why) in [
         (&["--dialect", "po"][..], "po"),
-        (&["--part", "host-tools"], "--part host-tools: the dialect pi has no such frames"),
+        (&["--part", "host-tools"], "--part host-tools: the dialect pi-1 has no such frames"),
         (
             &["--part", "ui", "--format", "meta"],
             "--part: expected --format json-schema, typescript, go or openapi",
