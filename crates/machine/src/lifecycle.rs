@@ -294,7 +294,13 @@ impl Lifecycle {
 
     /// Whether the input has ended or the exit was requested.
     pub fn is_closing(&self) -> bool {
-        self.is_input_over() || self.is_ending() || self.drains_after_greeting()
+        match self.0.state() {
+            State::Greeting { greeting, pipe } => {
+                *pipe == Pipe::Ended || *greeting == Greeting::Introducing { drains: true }
+            }
+            State::Open { pipe } => *pipe == Pipe::Ended,
+            State::Draining { .. } | State::Stopping { .. } | State::Exited {} => true,
+        }
     }
 
     fn drains_after_greeting(&self) -> bool {

@@ -464,8 +464,7 @@ impl<D: Carried> Machine<D> {
         let verdict = self.chart.advance(kind, next);
         self.check_placement(kind, met.flow, &verdict, found);
         // Where the end of the input aborts runs, no closing events come.
-        let untold = self.lifecycle.is_closing()
-            && self.spoken.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
+        let untold = met.closing && self.spoken.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
         if verdict.cut && !untold {
             found.fail(Rule::RunCut, "the run's closing events first");
         }
