@@ -24,7 +24,7 @@ use pi_rpc_model::{
 use pi_rpc_model_http::http::DEFECT;
 use pi_rpc_processes::Processes;
 use pi_rpc_protocol::{
-    AgentSessionEventKind, AgentToolResult, Dialect, DialectBashAbortNotice, ImageContent,
+    AgentSessionEventKind, AgentToolResult, Base, Dialect, DialectBashAbortNotice, ImageContent,
     RpcExtensionUIResponse, TextContent, UserContent,
 };
 use pi_rpc_tools::{
@@ -380,7 +380,11 @@ impl Tasks {
             programs: programs.clone(),
             environment: secrets.child_environment(),
             timeout: bash.timeout_seconds.map(Duration::from_secs),
-            limits: Limits { lines: bash.max_lines, bytes: bash.max_bytes },
+            limits: Limits {
+                lines: bash.max_lines,
+                bytes: bash.max_bytes,
+                ignores_final_feed: self.dialect.base() == Base::Pi1,
+            },
             file_limit: output_file_limit.unwrap_or(options.file_limit),
             files: output_files.clone(),
             stop_notice: match bash.abort_notice {

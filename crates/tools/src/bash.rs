@@ -46,7 +46,7 @@ pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Resu
         };
         let command = DelegatedCommand { call_id, command, directory: cwd, cancel, timeout };
         let outcome = delegate.run_command(command).await?;
-        return Ok(to_output(tail_of(&outcome), &options, rules));
+        return Ok(to_output(tail_of(&outcome, options.limits), &options, rules));
     }
     if let Some(progress) = progress.as_ref().filter(|_| rules.empty_first_update) {
         // The channel is still empty.
@@ -65,8 +65,8 @@ pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Resu
 }
 
 /// The outcome of a command that ran outside of this process.
-fn tail_of(outcome: &DelegatedOutcome) -> ShellOutcome {
-    let truncation = truncate_tail(&outcome.output, Limits::default());
+fn tail_of(outcome: &DelegatedOutcome, limits: Limits) -> ShellOutcome {
+    let truncation = truncate_tail(&outcome.output, limits);
     let last_line = outcome.output.trim_end_matches('\n').rsplit('\n').next().unwrap_or_default();
     ShellOutcome {
         ending: outcome.ending,
@@ -196,8 +196,10 @@ fn cut_notice(outcome: &ShellOutcome) -> String {
     let first = (total + 1).saturating_sub(cut.output_lines);
     let what = match truncated_by {
         _ if cut.last_line_partial => {
+            // After a final line feed comes one more line, an empty one; what was cut is the line before it.
+            let line = total - u64::from(cut.content.ends_with('\n'));
             let (shown, size) = (size_text(cut.output_bytes), size_text(outcome.last_line_bytes));
-            format!("last {shown} of line {total} (line is {size})")
+            format!("last {shown} of line {line} (line is {size})")
         }
         TruncationUnit::Lines => format!("lines {first}-{total} of {total}"),
         TruncationUnit::Bytes | TruncationUnit::Middle => {

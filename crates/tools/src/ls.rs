@@ -33,7 +33,7 @@ pub(super) fn ls(arguments: &LsArguments, cwd: &Path) -> Result<ToolOutput, Stri
     if lines.is_empty() {
         return Ok(ToolOutput::text("(empty directory)"));
     }
-    let cut = truncate_head(&lines.join("\n"), Limits { lines: NO_LINE_LIMIT, bytes: MAX_BYTES });
+    let cut = truncate_head(&lines.join("\n"), Limits { lines: NO_LINE_LIMIT, ..Limits::default() });
     let mut text = cut.content.clone();
     let mut notices = Vec::new();
     if limited {

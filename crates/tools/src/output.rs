@@ -128,7 +128,8 @@ impl CommandOutput {
     }
 
     fn totals(&self) -> Totals {
-        Totals { lines: self.lines + u64::from(self.line > 0), bytes: self.bytes }
+        let has_last = !self.limits.ignores_final_feed || self.line > 0;
+        Totals { lines: self.lines + u64::from(has_last), bytes: self.bytes }
     }
 
     fn count(&mut self, text: &str) {
@@ -325,8 +326,9 @@ mod tests {
             pieces in prop::collection::vec("[aé\n]{0,30}", 0..40),
             lines in 1_u64..8,
             bytes in 4_u64..60,
+            ignores_final_feed in any::<bool>(),
         ) {
-            let limits = Limits { lines, bytes };
+            let limits = Limits { lines, bytes, ignores_final_feed };
             let mut output = CommandOutput::new(&ShellOptions { limits, clean: false, ..ShellOptions::for_command() }, false);
             for piece in &pieces {
                 output.append(piece.clone());

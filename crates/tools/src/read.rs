@@ -35,7 +35,7 @@ pub(super) fn read(arguments: &ReadArguments, context: &ToolContext) -> Result<T
             let output = image_output(&bytes, mime_type, context.scales_images);
             ToolOutput { details: unsupported_image(&output.content, context), ..output }
         }
-        None => read_lines(&String::from_utf8_lossy(&bytes), arguments)?,
+        None => read_lines(&String::from_utf8_lossy(&bytes), arguments, context)?,
     };
     let structured = context.rules.structured_content.then(|| structured(&output.content));
     Ok(ToolOutput { structured, ..output })
@@ -90,8 +90,10 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// The requested lines, truncated, with a hint how to continue.
-fn read_lines(text: &str, arguments: &ReadArguments) -> Result<ToolOutput, String> {
+fn read_lines(text: &str, arguments: &ReadArguments, context: &ToolContext) -> Result<ToolOutput, String> {
     let total = line_feeds(text) + 1;
+    let ignores_final_feed = context.shell.limits.ignores_final_feed;
+    let limits = Limits { ignores_final_feed, ..Limits::default() };
     let first = match arguments.offset {
         Some(offset) if offset > 1.0 => offset as u64,
         _ => 1,
@@ -104,7 +106,7 @@ fn read_lines(text: &str, arguments: &ReadArguments) -> Result<ToolOutput, Strin
     let after = arguments.limit.map_or(u64::MAX, |limit| first.saturating_add(limit as u64)).min(total + 1);
     let end =
         if after == first { start } else { line_start(text, after).map_or(text.len(), |next| next - 1) };
-    let cut = truncate_head(&text[start..end], Limits::default());
+    let cut = truncate_head(&text[start..end], limits);
     let limit = size_text(MAX_BYTES);
     let last = (first + cut.output_lines).saturating_sub(1);
     let shown = match cut.truncated_by {
@@ -148,7 +150,7 @@ fn line_start(text: &str, number: u64) -> Option<usize> {
 }
 
 /// The MIME type of an image, detected by content.
-fn image_kind(bytes: &[u8]) -> Option<&'static str> {
+pub(super) fn image_kind(bytes: &[u8]) -> Option<&'static str> {
     match imagesize::image_type(bytes).ok()? {
         ImageType::Png => Some("image/png"),
         ImageType::Jpeg => Some("image/jpeg"),

@@ -1,7 +1,8 @@
 //! Truncates text to a number of lines and bytes, keeping its head or its tail.
 //!
-//! Lines end with line feeds, so `"a\n"` has one; all sizes are UTF-8 bytes. What is cut has no line feed at its end. Both
-//! directions keep whole lines, with one exception: of a last line that alone is too long, the tail keeps the end.
+//! Lines are separated by line feeds, so `"a\n"` has two, or in pi 1 one ([`Limits::ignores_final_feed`]); all sizes are
+//! UTF-8 bytes. Both directions keep whole lines, with one exception: of a last line that alone is too long, the tail keeps
+//! the end.
 
 use pi_rpc_protocol::{TruncationResult, TruncationUnit};
 
@@ -21,17 +22,26 @@ pub struct Limits {
     pub lines: u64,
     /// Most UTF-8 bytes; at least 4, so that one character always fits.
     pub bytes: u64,
+    /// Whether no line begins behind a line feed at the end, and what is cut has none, as in pi 1.
+    pub ignores_final_feed: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { lines: MAX_LINES, bytes: MAX_BYTES }
+        Self { lines: MAX_LINES, bytes: MAX_BYTES, ignores_final_feed: false }
+    }
+}
+
+impl Limits {
+    /// Whether a line stands behind the last line feed of a whole text.
+    fn counts_line_at_end(self, text: &str) -> bool {
+        !self.ignores_final_feed || !(text.is_empty() || text.ends_with('\n'))
     }
 }
 
 /// Keeps the first whole lines of `text`.
 pub fn truncate_head(text: &str, limits: Limits) -> TruncationResult {
-    truncate_head_of(text, Totals::of(text), limits)
+    truncate_head_of(text, Totals::of(text, limits), limits)
 }
 
 /// [`truncate_head`] for a text of which only the start is available: `totals` describes the whole; `text` is the whole, or
@@ -43,7 +53,7 @@ fn truncate_head_of(text: &str, totals: Totals, limits: Limits) -> TruncationRes
     let mut end = 0;
     let mut lines = 0;
     let mut truncated_by = TruncationUnit::Lines;
-    let last = (!text.is_empty() && !text.ends_with('\n')).then_some(text.len());
+    let last = limits.counts_line_at_end(text).then_some(text.len());
     for line_end in text.match_indices('\n').map(|(at, _)| at).chain(last) {
         if lines == limits.lines {
             break;
@@ -64,7 +74,7 @@ fn truncate_head_of(text: &str, totals: Totals, limits: Limits) -> TruncationRes
 
 /// Keeps the last whole lines of `text`; of a last line that is too long, its end.
 pub fn truncate_tail(text: &str, limits: Limits) -> TruncationResult {
-    truncate_tail_of(text, Totals::of(text), limits)
+    truncate_tail_of(text, Totals::of(text, limits), limits)
 }
 
 /// [`truncate_tail`] for a text of which only the end is available: `totals` describes the whole; `end` is the whole, or a
@@ -73,7 +83,10 @@ pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> Tru
     if totals.fit(limits) {
         return whole(end, totals, limits);
     }
-    let end = end.strip_suffix('\n').unwrap_or(end);
+    let end = match limits.ignores_final_feed {
+        true => end.strip_suffix('\n').unwrap_or(end),
+        false => end,
+    };
     let mut start = end.len();
     let mut lines = 0;
     let mut truncated_by = TruncationUnit::Lines;
@@ -88,11 +101,12 @@ pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> Tru
         start = line_start;
         lines += 1;
     }
-    let partial = lines == 0;
+    // Only the empty line after the last line feed fits. pi shows nothing here; the end of the line before is more use.
+    let partial = start == end.len() && truncated_by == TruncationUnit::Bytes;
     if partial {
         let room = usize::try_from(limits.bytes).unwrap_or(usize::MAX);
         start = end.ceil_char_boundary(end.len().saturating_sub(room));
-        lines = 1;
+        lines = 1 + u64::from(end.ends_with('\n'));
     }
     TruncationResult {
         last_line_partial: partial,
@@ -128,7 +142,7 @@ impl LineBuffer {
 
     /// The lines that fit into [`MAX_BYTES`], without a limit of lines.
     pub(super) fn truncated(&self) -> TruncationResult {
-        truncate_head_of(&self.start, self.totals, Limits { lines: NO_LINE_LIMIT, bytes: MAX_BYTES })
+        truncate_head_of(&self.start, self.totals, Limits { lines: NO_LINE_LIMIT, ..Limits::default() })
     }
 }
 
@@ -152,9 +166,9 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn of(text: &str) -> Self {
-        let is_open = !text.is_empty() && !text.ends_with('\n');
-        Self { lines: line_feeds(text) + u64::from(is_open), bytes: text.len() as u64 }
+    pub(super) fn of(text: &str, limits: Limits) -> Self {
+        let last = u64::from(limits.counts_line_at_end(text));
+        Self { lines: line_feeds(text) + last, bytes: text.len() as u64 }
     }
 
     pub(super) fn fit(self, limits: Limits) -> bool {

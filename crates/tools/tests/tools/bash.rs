@@ -50,14 +50,14 @@ async fn long_output_is_cut_by_lines() {
     let place = Place::new();
     let output = place.call("bash", json!({"command": "seq 5000"})).await;
     let full = FullOutput::named_in(text(&output));
-    let numbers: Vec<String> = (3001..=5000).map(|n| n.to_string()).collect();
-    let notice = format!("[Showing lines 3001-5000 of 5000. Full output: {}]", full.path());
-    assert_ok(&output, &format!("{}\n\n{notice}", numbers.join("\n")));
+    let numbers: Vec<String> = (3002..=5000).map(|n| n.to_string()).collect();
+    let notice = format!("[Showing lines 3002-5001 of 5001. Full output: {}]", full.path());
+    assert_ok(&output, &format!("{}\n\n\n{notice}", numbers.join("\n")));
     assert_eq!(String::from_utf8(full.bytes()).unwrap().lines().count(), 5000);
     let details = output.details.unwrap();
     assert_eq!(details.as_object().unwrap().keys().collect::<Vec<_>>(), ["truncation", "fullOutputPath"]);
     assert_eq!(details["fullOutputPath"], full.path());
-    assert_eq!(details["truncation"]["totalLines"], 5000);
+    assert_eq!(details["truncation"]["totalLines"], 5001);
     let output = place.call("bash", json!({"command": "seq 5000; exit 2"})).await;
     let full = FullOutput::named_in(text(&output));
     let end = format!("Full output: {}]\n\nCommand exited with code 2", full.path());
@@ -70,7 +70,7 @@ async fn wide_output_is_cut_by_bytes() {
     let command = "for i in $(seq 100); do printf '%01023d\\n' $i; done";
     let output = place.call("bash", json!({"command": command})).await;
     let full = FullOutput::named_in(text(&output));
-    let notice = format!("\n\n[Showing lines 51-100 of 100 (50.0KB limit). Full output: {}]", full.path());
+    let notice = format!("\n\n[Showing lines 51-101 of 101 (50.0KB limit). Full output: {}]", full.path());
     assert!(text(&output).ends_with(&notice), "{}", &text(&output)[51000..]);
     assert_eq!(full.bytes().len(), 102_400);
 }
@@ -117,7 +117,7 @@ async fn progress_is_the_tail_so_far() {
     release(place.path("fifo")).await;
     let update = started.shows("3000").await;
     let details = update.details.unwrap();
-    assert_eq!(details["truncation"]["totalLines"], 3001);
+    assert_eq!(details["truncation"]["totalLines"], 3002);
     assert!(details["fullOutputPath"].is_string());
     release(place.path("fifo")).await;
     FullOutput::named_in(text(&started.ends().await));

@@ -1,7 +1,7 @@
 //! The tools `read` and `ls`, arguments, specs and truncation.
 
 use crate::tools_support::{Place, assert_error, assert_ok, text};
-use pi_rpc_protocol::{Dialect, TruncationUnit};
+use pi_rpc_protocol::{Dialect, TruncationResult, TruncationUnit};
 use pi_rpc_tools::{Block, DEFAULT_TOOLS, Limits, size_text, specs, truncate_head, truncate_tail};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -276,13 +276,25 @@ fn sizes_are_put_as_javascript_rounds() {
 
 #[test]
 fn tail_of_overlong_last_line_is_kept() {
-    let limits = Limits { lines: 10, bytes: 6 };
+    let limits = Limits { lines: 10, bytes: 6, ..Limits::default() };
     let cut = truncate_tail("one\nabcdefgé", limits);
     assert_eq!((cut.content.as_str(), cut.last_line_partial, cut.output_lines), ("defgé", true, 1));
     let cut = truncate_tail("one\nabcdefgh\n", limits);
-    assert_eq!((cut.content.as_str(), cut.last_line_partial, cut.output_lines), ("cdefgh", true, 1));
+    assert_eq!((cut.content.as_str(), cut.last_line_partial, cut.output_lines), ("defgh\n", true, 2));
     let cut = truncate_tail("one\nééééé", limits);
     assert_eq!(cut.content, "ééé");
+}
+
+#[test]
+fn final_feed_begins_no_line_in_pi_1() {
+    let limits = Limits { lines: 2, bytes: 6, ignores_final_feed: true };
+    let shown =
+        |cut: TruncationResult| (cut.content, cut.total_lines, cut.output_lines, cut.last_line_partial);
+    assert_eq!(shown(truncate_head("a\nb\n", limits)), ("a\nb\n".to_owned(), 2, 2, false));
+    assert_eq!(shown(truncate_head("a\nb\nc\n", limits)), ("a\nb".to_owned(), 3, 2, false));
+    assert_eq!(shown(truncate_tail("a\nb\nc\n", limits)), ("b\nc".to_owned(), 3, 2, false));
+    assert_eq!(shown(truncate_tail("one\nabcdefgh\n", limits)), ("cdefgh".to_owned(), 2, 1, true));
+    assert_eq!(shown(truncate_tail("", limits)), (String::new(), 0, 0, false));
 }
 
 proptest! {
@@ -290,39 +302,36 @@ proptest! {
     fn truncation_keeps_all_fitting_whole_lines(
         all in "[aé\n]{0,60}", lines in 1_u64..8, bytes in 4_u64..40,
     ) {
-        let limits = Limits { lines, bytes };
-        let fits = |text: &str| text.lines().count() as u64 <= lines && text.len() as u64 <= bytes;
+        let limits = Limits { lines, bytes, ..Limits::default() };
+        let fits = |text: &str| text.split('\n').count() as u64 <= lines && text.len() as u64 <= bytes;
         for (head, cut) in [(true, truncate_head(&all, limits)), (false, truncate_tail(&all, limits))] {
             let kept = cut.content.as_str();
             prop_assert!(kept.len() as u64 <= bytes);
             prop_assert_eq!(cut.output_bytes, kept.len() as u64);
-            prop_assert_eq!((cut.total_bytes, cut.total_lines), (all.len() as u64, all.lines().count() as u64));
+            prop_assert_eq!((cut.total_bytes, cut.total_lines), (all.len() as u64, all.split('\n').count() as u64));
             prop_assert_eq!(cut.truncated, !fits(&all));
             prop_assert_eq!(cut.truncated, cut.truncated_by.is_some());
             if cut.first_line_exceeds_limit || cut.last_line_partial {
                 prop_assert_eq!(cut.truncated_by, Some(TruncationUnit::Bytes));
-                let nothing_wasted = all.trim_end_matches('\n').ends_with(kept.trim_end_matches('\n')) && kept.len() as u64 > bytes - 2;
+                let nothing_wasted = all.ends_with(kept) && kept.len() as u64 > bytes - 2;
                 prop_assert!(if head { kept.is_empty() } else { nothing_wasted }, "kept {:?}", kept);
                 continue;
             }
+            prop_assert_eq!(cut.output_lines, kept.split('\n').count() as u64);
             if !cut.truncated {
-                prop_assert_eq!((kept, cut.output_lines), (all.as_str(), all.lines().count() as u64));
-                continue;
-            }
-            let all: Vec<&str> = all.lines().collect();
-            let count = cut.output_lines as usize;
-            if count == all.len() {
-                prop_assert_eq!(kept, all.join("\n"), "only the last line feed is too much");
+                prop_assert_eq!(kept, &all);
                 continue;
             }
             // One line more would not fit.
+            let all: Vec<&str> = all.split('\n').collect();
+            let count = cut.output_lines as usize;
             let (same, more) = if head {
                 (all[..count].join("\n"), all[..=count].join("\n"))
             } else {
                 (all[all.len() - count..].join("\n"), all[all.len() - count - 1..].join("\n"))
             };
             prop_assert_eq!(kept, same);
-            prop_assert!(count as u64 == lines || more.len() as u64 > bytes);
+            prop_assert!(!fits(&more));
         }
     }
 }
