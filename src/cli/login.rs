@@ -72,6 +72,25 @@ pub struct LogoutArguments {
     dialect: String,
 }
 
+impl LoginArguments {
+    /// Those of pi's `auth login`.
+    pub fn of_pi(provider: Option<String>, key: bool) -> Self {
+        Self { provider, device: false, browser: false, key, host: None, dialect: dialect_name() }
+    }
+}
+
+impl LogoutArguments {
+    /// Those of pi's `auth logout`.
+    pub fn of_pi(provider: Option<String>) -> Self {
+        Self { provider, dialect: dialect_name() }
+    }
+}
+
+/// The dialect of `PI_RPC_DIALECT`, else pi: all of pi's have one agent directory.
+fn dialect_name() -> String {
+    std::env::var("PI_RPC_DIALECT").unwrap_or_else(|_| Dialect::Pi.to_string())
+}
+
 /// Logs in.
 pub fn run(arguments: &LoginArguments) -> ExitCode {
     let config = match load(&arguments.dialect) {

@@ -26,6 +26,7 @@ mod manual;
 mod mock_llm;
 mod models;
 mod options;
+mod pi_commands;
 mod printed_prompts;
 mod process_privacy;
 mod project_trust;
@@ -186,18 +187,29 @@ pub fn run(arguments: Vec<OsString>, book: Book<'_>) -> ExitCode {
     if words == ["--version"] && options::program_dialect(arguments.first()).is_none() {
         return print(&version::details());
     }
+    if let Some(status) = pi_commands::run(arguments.first(), words) {
+        return status;
+    }
     match is_host_command_line(words) {
         true => serve::run(arguments.first(), words),
+        false if pi_commands::is_prompt(arguments.first(), words) => {
+            let print = OsString::from("--print");
+            serve::run(arguments.first(), &[&[print], words].concat())
+        }
         false => dispatch(&arguments, book),
     }
 }
 
 /// Whether a command line, without the program name, has pi's grammar. Words after `--` belong to another program.
 fn is_host_command_line(words: &[OsString]) -> bool {
-    let Some(first) = words.first().and_then(|first| first.to_str()) else { return false };
-    let is_subcommand = first == "help" || Cli::command().find_subcommand(first).is_some();
     let own = words.iter().take_while(|word| *word != "--");
-    !is_subcommand && own.filter_map(|word| word.to_str()).any(options::is_host_option)
+    !is_subcommand(words) && own.filter_map(|word| word.to_str()).any(options::is_host_option)
+}
+
+/// Whether a command line, without the program name, begins with one of our subcommands.
+fn is_subcommand(words: &[OsString]) -> bool {
+    let first = words.first().and_then(|first| first.to_str());
+    first.is_some_and(|first| first == "help" || Cli::command().find_subcommand(first).is_some())
 }
 
 fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {

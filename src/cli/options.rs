@@ -178,6 +178,10 @@ pub struct HostOptions {
     pub version: bool,
     /// Options that were accepted and ignored.
     pub ignored: Vec<String>,
+    /// Those among them that pi does not have: options of extensions, or mistakes.
+    pub unknown: Vec<String>,
+    /// `--export`: the session file to write as a page.
+    pub export: Option<String>,
     /// Warnings for the log.
     pub warnings: Vec<String>,
 }
@@ -256,11 +260,18 @@ impl SessionStart {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refusal(pub String, pub u8);
 
+/// The beginning of the names of pi's built-in extensions.
+const BUILT_IN_EXTENSION: &str = "builtin:";
+
+/// Why such an extension is refused.
+const NO_BUILT_IN: &str = "pi's built-in extensions (MCP, llama.cpp, codemode, tool search) are part of pi and not of this \
+    program; start pi itself, or leave the option away";
+
 /// Ignored options of pi with a value.
-const IGNORED_WITH_VALUE: [&str; 3] = ["theme", "export", "permission-mode"];
+const IGNORED_WITH_VALUE: [&str; 4] = ["theme", "permission-mode", "use-theme", "tui-mode"];
 
 /// Ignored options of pi without a value; the next word is a prompt.
-const IGNORED_SWITCHES: [&str; 3] = ["verbose", "offline", "no-themes"];
+const IGNORED_SWITCHES: [&str; 4] = ["verbose", "offline", "no-themes", "no-mcp"];
 
 /// Parses a command line without the program name.
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
@@ -307,7 +318,13 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("prompt-template") => options.prompt_templates.push(text(&mut parser)?),
             Long("no-prompt-templates") => options.no_prompt_templates = true,
             Long("name") | Short('n') => options.name = Some(session_name(&text(&mut parser)?)?),
-            Long("extension") | Short('e') => options.extensions.push(path("--extension", &mut parser)?),
+            Long("extension") | Short('e') => {
+                let named = path("--extension", &mut parser)?;
+                if named.starts_with(BUILT_IN_EXTENSION) {
+                    return Err(Refusal(format!("--extension {named}: {NO_BUILT_IN}"), 1));
+                }
+                options.extensions.push(named);
+            }
             Long("no-extensions") => options.no_extensions = true,
             Long("require-extensions") => options.require_extensions = Some(true),
             Long("keep-going") => options.require_extensions = Some(false),
@@ -367,6 +384,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("backend") => options.agent = Some(agent(&text(&mut parser)?, behind)?),
             Long("help") | Short('h') => options.help = true,
             Long("version") | Short('v') => options.version = true,
+            Long("export") => options.export = Some(path("--export", &mut parser)?),
             Long("no-session") => options.set_session(SessionStart::InMemory)?,
             Long("continue") | Short('c') => options.set_session(SessionStart::Newest)?,
             Long("session") => {
@@ -396,6 +414,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                     options.warnings.push(format!("--{name}: unknown, ignored; did you mean --{known}?"));
                 }
                 options.ignored.push(format!("--{name}"));
+                options.unknown.push(format!("--{name}"));
                 optional_value(&mut parser);
             }
             // It begins pi's `-xt`, which takes tools away.
@@ -405,6 +424,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             }
             Short(letter) => {
                 options.ignored.push(format!("-{letter}"));
+                options.unknown.push(format!("-{letter}"));
                 parser.optional_value();
             }
             Value(value) => {
@@ -466,7 +486,8 @@ impl HostOptions {
 }
 
 /// Options that only pi's command line has: with one of them, no subcommand is needed.
-pub const HOST_OPTIONS: [&str; 6] = ["--mode", "--print", "-p", "--version", "-v", "--list-models"];
+pub const HOST_OPTIONS: [&str; 7] =
+    ["--mode", "--print", "-p", "--version", "-v", "--list-models", "--export"];
 
 /// Whether a word is an option that only pi's command line has.
 pub fn is_host_option(word: &str) -> bool {

@@ -5,15 +5,13 @@ use super::{
     log::{self, Log},
     models,
     options::{self, HostOptions, LogFormat, Refusal},
-    print, printed_prompts, process_privacy, refuse,
+    pi_commands, print, printed_prompts, process_privacy, refuse,
     session_options::{load_session_config, session_options},
 };
 use pi_rpc_files::secrets::Secrets;
 use pi_rpc_login::finish_refreshes;
-use pi_rpc_protocol::{Dialect, FRAME_LIMIT};
-use pi_rpc_server::{
-    Hazards, MAX_PENDING_BYTES, Options, PrintMode, ServeError, StartEnd, serve, signal_status, start,
-};
+use pi_rpc_protocol::{Base, Dialect, FRAME_LIMIT};
+use pi_rpc_server::{Hazards, MAX_PENDING_BYTES, Options, ServeError, StartEnd, serve, signal_status, start};
 use std::{
     any::Any,
     backtrace::{Backtrace, BacktraceStatus},
@@ -32,6 +30,12 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Ok(HostOptions { list_models: Some(words), dialect, .. }) => {
             return match dialect.map_or_else(|| options::default_dialect(started_as), Ok) {
                 Ok(dialect) => models::run(&models::Options::from_list_models(&words, dialect)),
+                Err(Refusal(text, status)) => refuse(&text, status),
+            };
+        }
+        Ok(HostOptions { export: Some(file), messages, dialect, .. }) => {
+            return match dialect.map_or_else(|| options::default_dialect(started_as), Ok) {
+                Ok(dialect) => pi_commands::export(&file, messages.first(), dialect),
                 Err(Refusal(text, status)) => refuse(&text, status),
             };
         }
@@ -125,8 +129,7 @@ fn resolve(
     };
     let dialect = if options.wire_login { options::with_logins(dialect)? } else { dialect };
     let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
-    let print = printed_prompts::read(&options, max_frame)?
-        .map(|(printed, prompts)| PrintMode::new(printed, prompts));
+    let print = printed_prompts::read(&options, max_frame)?;
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let environment = options.environment(dialect)?;
@@ -135,8 +138,16 @@ fn resolve(
     let secrets = config.keys.secrets();
     log::set_secrets(secrets.clone());
     process_privacy::hide(secrets, &environment, options.api_key.is_some());
+    let session = session_options(config, &options, arguments, directory, &environment)?;
+    // An extension may have such an option. The older versions ignore what they do not know. Source: pi 1.6.0, observed.
+    if dialect.base() == Base::Pi1
+        && session.extension_setup.extensions.is_empty()
+        && let Some(unknown) = options.unknown.first()
+    {
+        return Err(Refusal(format!("Unknown option: {unknown}"), 1));
+    }
     Ok(Options {
-        session: session_options(config, &options, arguments, directory, &environment)?,
+        session,
         print,
         max_frame,
         max_unread: options.max_unread.unwrap_or(MAX_PENDING_BYTES),

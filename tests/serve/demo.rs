@@ -336,6 +336,11 @@ fn unsupported_arguments_are_refused_with_reason() {
         (&["serve", "-c", "--no-session"], 1, "Error: --no-session cannot be combined with --continue\n"),
         (&["serve", "--session", " "], 2, "Error: --session: a path or an id is missing\n"),
         (&["serve", "--session-dir"], 2, "Error: "),
+        (&["serve", "-e", "builtin:mcp"], 1, "Error: --extension builtin:mcp: pi's built-in extensions"),
+        (&["install", "npm:x"], 1, "Error: install: this program writes no settings; edit packages"),
+        (&["mcp", "list"], 1, "Error: mcp: pi's support of MCP servers is not here"),
+        (&["auth", "print-api-key"], 1, "Error: auth print-api-key: no credential is printed here"),
+        (&["--export", "none.jsonl"], 1, "Error: File not found: "),
     ] {
         let (code, stdout, stderr) = told(arguments);
         assert_eq!((code, stdout.as_str()), (Some(status), ""), "{arguments:?}: {stderr}");

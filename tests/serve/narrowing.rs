@@ -46,7 +46,7 @@ const OTHERS: &str = "dialect wire-login mode print list-models provider model t
     append-system-prompt api-key pass-keys skill prompt-template name extension keep-going approve follow-links sync listen nats \
     nats-credentials nats-replicas nats-lease node label tls-cert tls-key upgrade-wait log-format allow-origin \
     multi-session keep-idle state hazard seed backend help version continue session fork resume session-id \
-    session-dir profile agent record leave reconnect tls-ca cwd";
+    session-dir export profile agent record leave reconnect tls-ca cwd";
 
 /// Words in the help of options that narrow.
 const NARROWING_WORDS: [&str; 8] =
@@ -130,7 +130,8 @@ fn narrowing_settings() -> [(&'static str, Value); 4] {
 /// The other keys: they choose or add, or their absence allows no more.
 const OTHER_SETTINGS: &str = "/defaultProvider /defaultModel /modelRoles/default /defaultThinkingLevel \
     /modelThinkingLevels /steeringMode /queueMode /followUpMode /interruptMode /compaction/enabled \
-    /compaction/reserveTokens /compaction/keepRecentTokens /retry/enabled /retry/maxRetries /retry/baseDelayMs \
+    /compaction/reserveTokens /compaction/keepRecentTokens /compaction/modelOverrides /branchSummary/reserveTokens \
+    /npmCommand /retry/maxAgentDelayMs /retry/enabled /retry/maxRetries /retry/baseDelayMs \
     /retry/maxDelayMs /retry/provider/maxRetries /retry/provider/maxRetryDelayMs /retry/provider/timeoutMs \
     /thinkingBudgets /sessionDir /shellPath /shellCommandPrefix /extensions /packages /passKeys /images/autoResize \
     /skills /prompts /httpIdleTimeoutMs /tasks/todoClearDelay";

@@ -1,6 +1,7 @@
 //! A run that is printed instead of served: `-p`, `--mode text`, `--mode json`.
 
 use crate::serve_support::{Server, binary, command, of_type};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pi_rpc::protocol::Dialect;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -77,6 +78,55 @@ fn timeless(mut frame: Value) -> Value {
     }
     walk(&mut frame);
     frame
+}
+
+#[test]
+fn image_is_attached_to_first_prompt() {
+    let dir = place(&json!([{ "say": [{ "text": "A dot." }] }]));
+    let picture = STANDARD.decode(DOT).unwrap();
+    fs::write(dir.path().join("dot.png"), picture).unwrap();
+    let arguments = ["--mode", "json", "@dot.png", "What is it?"];
+    let (status, stdout, stderr) = printed(printing(dir.path(), Dialect::Pi1, &arguments), "");
+    assert_eq!((status, stderr.as_str()), (Some(0), ""));
+    let events = frames(&stdout);
+    let ends = of_type(&events, "message_end");
+    let asked = ends.into_iter().find(|end| end["message"]["role"] == "user").unwrap();
+    let path = dir.path().join("dot.png");
+    let text = format!("<file name=\"{}\"></file>\nWhat is it?", path.display());
+    let content = json!([
+        { "type": "text", "text": text }, { "type": "image", "data": DOT, "mimeType": "image/png" },
+    ]);
+    assert_eq!(asked["message"]["content"], content);
+}
+
+/// A picture of one pixel.
+const DOT: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+#[test]
+fn cut_answer_is_printed_and_fails() {
+    let dir = place(&json!([{ "say": [{ "text": "Half of" }], "stop": "length" }]));
+    let ended = printed(printing(dir.path(), Dialect::Pi1, &["-p", "go"]), "");
+    let error = "Error: Response was truncated: the model reached its output token limit.\n";
+    assert_eq!(ended, (Some(1), "Half of\n".to_owned(), error.to_owned()));
+}
+
+#[test]
+fn unknown_option_is_refused_in_pi_1() {
+    let dir = place(&json!([{ "say": [{ "text": "Hello." }] }]));
+    let run = |dialect| printed(printing(dir.path(), dialect, &["-p", "--foo=1", "go"]), "");
+    assert_eq!(run(Dialect::Pi1), (Some(1), String::new(), "Error: Unknown option: --foo\n".to_owned()));
+    assert_eq!(run(Dialect::Pi).0, Some(0));
+}
+
+#[test]
+fn piped_text_is_a_prompt_for_pi() {
+    let dir = place(&json!([{ "say": [{ "text": "Hello." }] }]));
+    std::os::unix::fs::symlink(binary(), dir.path().join("pi")).unwrap();
+    let mut pi = command(&dir.path().join("pi"), dir.path());
+    pi.args(["--no-session", "--model", "scripted/script.json"]);
+    pi.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    assert_eq!(printed(pi, "hi"), (Some(0), "Hello.\n".to_owned(), String::new()));
 }
 
 #[test]

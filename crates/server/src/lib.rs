@@ -105,6 +105,7 @@ pub use hazard::{Hazard, Hazards, WriteStep};
 pub use logins::LoginAccess;
 pub use models::{ModelLibrary, ScriptFileError, admits_model, scripted_name};
 pub use outbox::MAX_PENDING_BYTES;
+pub use page_file::write_page;
 pub use print_mode::{PrintFormat, PrintMode, PrintResult};
 pub use runner::{ExitReason, Runner, SessionOptions, seed, until, wall_ms};
 pub use serve::{Options, ServeError, Signals, serve, signal_status};

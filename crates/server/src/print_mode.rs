@@ -6,8 +6,8 @@
 
 use pi_rpc_engine::Input;
 use pi_rpc_protocol::{
-    AgentMessage, AssistantContent, Emission, Inbound, Outbound, PromptCommand, RequestId, RpcCommand,
-    RpcExtensionUIRequest, RpcExtensionUIResponse, RpcResponse, SessionHeader, StopReason,
+    AgentMessage, AssistantContent, Emission, ImageContent, Inbound, Outbound, PromptCommand, RequestId,
+    RpcCommand, RpcExtensionUIRequest, RpcExtensionUIResponse, RpcResponse, SessionHeader, StopReason,
     UICancelledResponse,
 };
 use std::collections::VecDeque;
@@ -27,6 +27,8 @@ pub struct PrintMode {
     printed: PrintFormat,
     /// Prompts that have not been sent.
     prompts: VecDeque<String>,
+    /// Images of the first prompt.
+    images: Vec<ImageContent>,
     /// Prompts that have been sent.
     sent: u64,
     /// Dialog responses for the loop.
@@ -46,10 +48,13 @@ pub struct PrintResult {
     pub failure: Option<String>,
 }
 
+/// The failure of a run whose answer has reached the limit of the model's output.
+const CUT_ANSWER: &str = "Response was truncated: the model reached its output token limit.";
+
 impl PrintMode {
-    /// Runs `prompts` in order.
-    pub const fn new(printed: PrintFormat, prompts: VecDeque<String>) -> Self {
-        Self { printed, prompts, sent: 0, answers: VecDeque::new(), refused: None, has_ended: false }
+    /// Runs `prompts` in order, the first with `images`.
+    pub const fn new(printed: PrintFormat, prompts: VecDeque<String>, images: Vec<ImageContent>) -> Self {
+        Self { printed, prompts, images, sent: 0, answers: VecDeque::new(), refused: None, has_ended: false }
     }
 
     /// The first line of the output, for [`PrintFormat::Events`].
@@ -78,7 +83,7 @@ impl PrintMode {
         let prompt = PromptCommand {
             id: Some(RequestId::String(self.sent.to_string())),
             message,
-            images: None,
+            images: Some(std::mem::take(&mut self.images)).filter(|images| !images.is_empty()),
             streaming_behavior: None,
             locale: None,
         };
@@ -118,7 +123,9 @@ impl PrintMode {
             AssistantContent::Text(text) => Some(format!("{}\n", text.text)),
             _ => None,
         });
-        PrintResult { text: texts.collect(), failure: None }
+        // What was cut is printed as far as it goes. Source: pi 1.6.0, observed.
+        let is_cut = last.stop_reason == StopReason::Length;
+        PrintResult { text: texts.collect(), failure: is_cut.then(|| CUT_ANSWER.to_owned()) }
     }
 
     /// Cancels a dialog, as there is no user.

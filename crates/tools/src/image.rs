@@ -70,6 +70,30 @@ pub(super) fn image_output(bytes: &[u8], mime_type: &str, scales: bool) -> ToolO
     with_image(heading(mime_type), bytes, mime_type)
 }
 
+/// An image file as part of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageAttachment {
+    /// Notes for the model: how it was scaled, or why it is left out.
+    pub notes: String,
+    /// Base64 and MIME type of the picture; `None`: it is left out.
+    pub picture: Option<(String, String)>,
+}
+
+/// The image in `bytes`, scaled down if it is too large; `None`: they are no image.
+pub fn image_attachment(bytes: &[u8]) -> Option<ImageAttachment> {
+    let output = image_output(bytes, super::read::image_kind(bytes)?, true);
+    let mut attachment = ImageAttachment { notes: String::new(), picture: None };
+    for block in output.content {
+        match block {
+            Block::Text(text) => {
+                attachment.notes = text.split_once('\n').map_or("", |(_, notes)| notes).to_owned();
+            }
+            Block::Image { data, mime_type } => attachment.picture = Some((data, mime_type)),
+        }
+    }
+    Some(attachment)
+}
+
 fn heading(mime_type: &str) -> String {
     format!("Read image file [{mime_type}]")
 }

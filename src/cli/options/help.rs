@@ -27,6 +27,7 @@ Model:
   --idle-timeout <SECONDS>     Fail a model call after so much silence; ten times as much while the provider keeps the
                                connection alive. 0: never (httpIdleTimeoutMs, retry.provider.timeoutMs, else 300)
   --list-models [WORDS]        List the models whose names contain these words, and exit
+  --export <FILE>              Write the session in FILE as an HTML page and exit; the next word names the page
 
 Another agent:
   --backend <KIND>             acp: let an agent of the Agent Client Protocol answer, with models, tools and context of its
@@ -130,7 +131,8 @@ Other:
   -h, --help                   Print this text
   -v, --version                Print the version
 
-Other options of pi are accepted and ignored; a likely typing error is reported on stderr. --resume without a value is
+Other options of pi are accepted and ignored; a likely typing error is reported on stderr. What neither pi nor an
+extension has is refused in pi-1 and ignored elsewhere. --resume without a value is
 refused, as it asks a person to choose. RUST_LOG sets the level of the log on stderr (warn; debug lists ignored options).
 In omp, keys also come from its database, agent.db; OMP_PROFILE, PI_CONFIG_DIR and XDG_DATA_HOME name its directories.
 
