@@ -198,6 +198,20 @@ fn discovered_skills_and_templates_are_callable() {
 }
 
 #[test]
+fn resources_are_discovered_after_session_change() {
+    for (dialect, hooks) in [(Pi, 1), (Pi073, 1), (Pi1, 2)] {
+        let extension = Extension::new("a", json!({ "hooks": ["session_start", "resources_discover"] }))
+            .on("hook session_start", [done()])
+            .on("hook resources_discover", [done()]);
+        let scenario = scenario(json!([])).extended(extension).host(10, command("new_session"));
+        // The end of the input ends pi-1, hooks and all.
+        let played = scenario.host(1000, command("get_state")).play(dialect);
+        assert_eq!(played.wrote(">a", "hook resources_discover").len(), hooks, "{dialect}");
+        assert_eq!(played.answers("new_session")[0]["data"], json!({ "cancelled": false }), "{dialect}");
+    }
+}
+
+#[test]
 fn equal_command_names_are_numbered_per_dialect() {
     let adds = |path: &str| json!({ "commands": [{ "name": "do", "path": path }] });
     for (dialect, names, calls) in

@@ -129,7 +129,10 @@ fn unsuitable_node_is_not_started_twice() {
     assert_eq!(errors(&beginning(&mut server)), [("<extensions>", "end", text)]);
     assert_eq!(fs::read_to_string(server.path("starts")).unwrap(), "once\n");
     assert_goes_on(&mut server);
-    server.finishes();
+    server.close_stdin();
+    // What extensions print on stderr is in the log.
+    let log = server.ends().stderr;
+    assert!(log.trim_end().ends_with("WARN <extensions>: bad option"), "{log}");
 }
 
 #[test]

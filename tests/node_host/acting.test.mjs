@@ -161,6 +161,9 @@ test("extensions talk to each other, and programs are run", async (t) => {
     test: t,
     extensions: [
       (pi) => {
+        pi.events.on("say", () => {
+          throw new Error("deaf");
+        });
         pi.events.on("say", (it) => pi.appendEntry("heard", it));
         pi.registerCommand("run", {
           handler: async () => {
@@ -169,6 +172,7 @@ test("extensions talk to each other, and programs are run", async (t) => {
             pi.appendEntry("ran", result);
             pi.appendEntry("ran", (await pi.exec("sleep", ["60"], { timeout: 10 })).killed);
             pi.appendEntry("ran", (await pi.exec("no-such-program", [])).code);
+            pi.appendEntry("ran", (await pi.exec("sh", ["-c", "kill -9 $$"])).code);
             pi.appendEntry("ran", (await pi.exec("yes", [], { maxBuffer: 4 })).stdout);
           },
         });
@@ -178,5 +182,6 @@ test("extensions talk to each other, and programs are run", async (t) => {
   await server.ask({ type: "command", name: "run", arguments: "" });
   const kept = server.of("append_entry").map(({ data }) => data);
   const ran = { stdout: "out\n", stderr: "err\n", code: 3, killed: false, truncated: false };
-  assert.deepEqual(kept, [1, ran, true, 1, "y\ny\n"]);
+  assert.deepEqual(kept, [1, ran, true, 1, 137, "y\ny\n"]);
+  assert.deepEqual(server.of("error").map(({ event, error }) => [event, error]), [["events:say", "deaf"]]);
 });

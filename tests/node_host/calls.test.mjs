@@ -22,6 +22,7 @@ const TOOLS = (pi) => {
     signal.addEventListener("abort", () => resolve({ content: [{ type: "text", text: "stopped" }] }));
   }));
   tool("hang", () => new Promise(() => {}));
+  tool("says", async () => ({ content: [{ type: "text", text: "no" }], details: { at: 1 }, isError: true }));
   tool("untyped", async () => ({ details: 1 }));
   tool("prepared", async (_id, params) => ({ content: [{ type: "text", text: params.b }] }), {
     prepareArguments: ({ a }) => {
@@ -45,6 +46,10 @@ const TOOLS = (pi) => {
 /** Each row: what is called, and how it ends. */
 const ENDS = [
   [call("fail"), { type: "tool_result", result: { content: text("it broke"), details: {} }, isError: true }],
+  [
+    call("says"),
+    { type: "tool_result", result: { content: text("no"), details: { at: 1 }, isError: true }, isError: true },
+  ],
   [call("untyped"), { type: "tool_result", result: { details: 1, content: [] } }],
   [call("prepared", { b: "b" }), { type: "tool_result", result: { content: text("b") } }],
   [call("unknown"), { type: "failed", error: "no extension registers the tool unknown" }],

@@ -250,10 +250,14 @@ impl Engine {
             Hook::BeforeProviderRequest { event, request } => self.complete_provider_hook(request, event),
             Hook::BeforeProviderHeaders { event, request } => self.complete_provider_hook(request, event),
             Hook::AfterProviderResponse { event, request } => self.complete_provider_hook(request, event),
-            Hook::ResourcesDiscover { skills, templates, .. } => self.search_resources(skills, templates),
-            Hook::SessionStart { then: SessionStartContinuation::Discover, .. } => self.discover_resources(),
+            Hook::ResourcesDiscover { skills, templates, response, .. } => {
+                self.search_resources(skills, templates, response);
+            }
+            Hook::SessionStart { then: SessionStartContinuation::Discover, .. } => {
+                self.discover_resources(None);
+            }
             Hook::SessionStart { then: SessionStartContinuation::Respond(response), .. } => {
-                self.finish_session_change(*response);
+                self.discover_after_change(response);
             }
             Hook::SessionShutdown { next, .. } => {
                 // Messages that extensions sent during the hook are not for the next session.

@@ -60,7 +60,7 @@ impl Engine {
     ) {
         let response = Box::new(response.into());
         if !self.is_hooked(HookName::SessionStart) {
-            return self.finish_session_change(*response);
+            return self.discover_after_change(response);
         }
         let event = SessionStartHook { reason, previous_session_file: previous };
         self.notify(Hook::SessionStart { event, then: SessionStartContinuation::Respond(response) });

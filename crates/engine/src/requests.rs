@@ -6,7 +6,7 @@
 use crate::{
     actions::task::ActionTasks, io::CallId, prompt::Expansion, run::partial_message::PartialMessage,
 };
-use pi_rpc_protocol::{RequestId, SetModelCommand, SwitchSessionCommand};
+use pi_rpc_protocol::{RequestId, RpcSuccess, SetModelCommand, SwitchSessionCommand};
 use pi_rpc_session::BranchPreparation;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -97,7 +97,10 @@ pub struct PageRequest {
 
 /// The search for skills and prompt templates of extensions; the host is served once it completes.
 #[derive(Debug)]
-pub struct ResourceRequest;
+pub struct ResourceRequest {
+    /// The response to the command that opened the session; `None`: it is the first of the process.
+    pub response: Option<Box<RpcSuccess>>,
+}
 
 /// An outstanding request of a model.
 #[derive(Debug)]

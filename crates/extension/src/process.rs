@@ -49,6 +49,7 @@ impl ExtensionProcess {
     pub(super) async fn run(self) -> String {
         let Self { path, node, directory, processes, secrets, reader, writer, stop } = self;
         let environment = secrets.child_environment();
+        let is_shown = node.is_some();
         let started = match node {
             None => spawn_executable(Path::new(&path), &directory, &environment, &processes)
                 .map(SpawnedProcess::executable),
@@ -66,7 +67,7 @@ impl ExtensionProcess {
             return "it cannot be started: its pipes are missing".to_owned();
         };
         let (gone, exited) = watch::channel(false);
-        let mut stderr_tail = StderrTail::new(&path);
+        let mut stderr_tail = StderrTail::new(&path, is_shown);
         let ended = {
             let by_itself = async {
                 tokio::try_join!(

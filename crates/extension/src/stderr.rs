@@ -24,14 +24,16 @@ const CHUNK: usize = 16 * 1024;
 pub(super) struct StderrTail<'a> {
     /// The path of the extension, for the log.
     path: &'a str,
+    /// Whether the log shows the lines, as pi's extensions expect of what they print.
+    is_shown: bool,
     /// The beginning of the incomplete line.
     line: Vec<u8>,
     last: VecDeque<String>,
 }
 
 impl<'a> StderrTail<'a> {
-    pub(super) const fn new(path: &'a str) -> Self {
-        Self { path, line: Vec::new(), last: VecDeque::new() }
+    pub(super) const fn new(path: &'a str, is_shown: bool) -> Self {
+        Self { path, is_shown, line: Vec::new(), last: VecDeque::new() }
     }
 
     /// Reads stderr to its end, without back-pressure: little of it is kept.
@@ -69,7 +71,10 @@ impl<'a> StderrTail<'a> {
         let text = String::from_utf8_lossy(&self.line).trim_end().to_owned();
         self.line.clear();
         if !text.is_empty() {
-            tracing::info!("{}: {text}", self.path);
+            match self.is_shown {
+                true => tracing::warn!("{}: {text}", self.path),
+                false => tracing::info!("{}: {text}", self.path),
+            }
             if self.last.len() == KEPT_LINES {
                 self.last.pop_front();
             }
@@ -96,7 +101,7 @@ mod tests {
 
     #[test]
     fn last_lines_are_kept_across_chunks() {
-        let mut tail = StderrTail::new("x");
+        let mut tail = StderrTail::new("x", false);
         tail.absorb(b"one\ntw");
         assert_eq!(last(&tail), "one");
         tail.absorb(b"o\r\n\n  \n");
@@ -112,7 +117,7 @@ mod tests {
 
     #[test]
     fn long_line_is_shown_by_its_beginning() {
-        let mut tail = StderrTail::new("x");
+        let mut tail = StderrTail::new("x", false);
         tail.absorb(&[b'a'; LINE_LIMIT - 1]);
         tail.absorb(&[b'b'; 3 * LINE_LIMIT]);
         assert_eq!(tail.line.len(), LINE_LIMIT);
@@ -125,7 +130,7 @@ mod tests {
     fn keys_and_escapes_are_not_shown() {
         let secrets = Secrets::default();
         secrets.remember("sk-123456789");
-        let mut tail = StderrTail::new("x");
+        let mut tail = StderrTail::new("x", false);
         tail.absorb(b"\x1b[2Jkey sk-123456789\x07\n");
         assert_eq!(tail.last(&secrets), r"\u{1b}[2Jkey ***\u{7}");
     }

@@ -115,6 +115,8 @@ pub enum Hook {
         skills: Vec<String>,
         /// Files and folders of prompt templates.
         templates: Vec<String>,
+        /// The response to the command that opened the session; `None`: it is the first of the process.
+        response: Option<Box<RpcSuccess>>,
     },
     /// A session has begun.
     SessionStart { event: SessionStartHook, then: SessionStartContinuation },
@@ -160,7 +162,7 @@ pub enum InputContinuation {
 pub enum SessionStartContinuation {
     /// The first session of the process has begun: skills and templates are searched.
     Discover,
-    /// The command that opened the session is responded to.
+    /// Skills and templates are searched, then the command that opened the session is responded to.
     Respond(Box<RpcSuccess>),
     /// Nothing.
     Nothing,
@@ -219,6 +221,7 @@ impl Hook {
             self,
             Self::SessionShutdown { .. }
                 | Self::SessionStart { then: SessionStartContinuation::Respond(_), .. }
+                | Self::ResourcesDiscover { response: Some(_), .. }
         )
     }
 

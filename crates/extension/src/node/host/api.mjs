@@ -24,7 +24,7 @@ export function createApi(host, generation, member) {
     exec: async (command, args, options) => {
       generation.assertActive();
       const { exec } = await import("./exec.mjs");
-      return exec(command, args, { cwd: host.cwd, ...options });
+      return exec(command, args, { cwd: host.cwd, ...options, signalStatus: host.features.modern });
     },
     events: {
       emit: (channel, data) => {
@@ -34,7 +34,11 @@ export function createApi(host, generation, member) {
       on: (channel, handler) => {
         generation.assertActive();
         const listener = (data) => within({ path: member.path }, () => handler(data));
-        return generation.onStale(host.bus.on(channel, listener));
+        const failed = (error) => {
+          if (host.features.modern) host.reportError(member.path, `events:${channel}`, error);
+          else console.error(`pi.events: a listener of ${channel} failed:`, error);
+        };
+        return generation.onStale(host.bus.on(channel, listener, failed));
       },
       clear: () => host.bus.clear(),
     },

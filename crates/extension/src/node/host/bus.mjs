@@ -1,7 +1,7 @@
 /** `pi.events`, by which extensions send data to each other. */
 import { EventEmitter } from "node:events";
 
-/** Channels with listeners. An error of a listener goes to stderr; the other listeners are called all the same. */
+/** Channels with listeners. An error of a listener is reported; the other listeners are called all the same. */
 export class Bus {
   #emitter = new EventEmitter().setMaxListeners(0);
 
@@ -16,14 +16,15 @@ export class Bus {
   /**
    * @param {string} channel
    * @param {(data: any) => unknown} handler
+   * @param {(error: unknown) => void} failed Reports an error of the handler.
    * @returns {() => void} Removes the handler.
    */
-  on(channel, handler) {
+  on(channel, handler, failed) {
     const listener = async (data) => {
       try {
         await handler(data);
       } catch (error) {
-        console.error(`pi.events: a listener of ${channel} failed:`, error);
+        failed(error);
       }
     };
     this.#emitter.on(channel, listener);

@@ -28,7 +28,7 @@ export async function runCommand(host, { id, name, arguments: args }) {
  * @returns {Promise<Record<string, unknown>>} The fields of `tool_result`.
  */
 export async function runTool(host, { id, toolCallId, toolName, arguments: args }, signal) {
-  const { generation } = host;
+  const { generation, features } = host;
   const called = tools(generation.members).get(toolName);
   if (!called) throw new Error(`no extension registers the tool ${toolName}`);
   const { tool, member } = called;
@@ -39,7 +39,7 @@ export async function runTool(host, { id, toolCallId, toolName, arguments: args 
   };
   try {
     const result = await within({ path: member.path }, () => tool.execute(toolCallId, args, signal, update, ctx));
-    return { result: normalizeResult(result) };
+    return { result: normalizeResult(result), ...(features.modern && result?.isError === true && { isError: true }) };
   } catch (error) {
     return { result: failure(error), isError: true };
   } finally {

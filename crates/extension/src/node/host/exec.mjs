@@ -1,5 +1,6 @@
 /** `pi.exec`: runs a program and returns its output. */
 import { spawn } from "node:child_process";
+import { constants } from "node:os";
 import { StringDecoder } from "node:string_decoder";
 
 /** Milliseconds between SIGTERM and SIGKILL. */
@@ -12,11 +13,12 @@ const MAX_BUFFER = 256 * 1024 * 1024;
 /**
  * @param {string} command
  * @param {string[]} args
- * @param {{ cwd: string, signal?: AbortSignal, timeout?: number, maxBuffer?: number }} options Times in milliseconds,
- *   `maxBuffer` in bytes of both outputs together.
+ * @param {{ cwd: string, signal?: AbortSignal, timeout?: number, maxBuffer?: number, signalStatus?: boolean }} options
+ *   Times in milliseconds, `maxBuffer` in bytes of both outputs together; `signalStatus`: the code of a program that a
+ *   signal has ended is 128 plus its number, not 0.
  * @returns {Promise<{ stdout: string, stderr: string, code: number, killed: boolean, truncated: boolean }>}
  */
-export function exec(command, args, { cwd, signal, timeout, maxBuffer = MAX_BUFFER }) {
+export function exec(command, args, { cwd, signal, timeout, maxBuffer = MAX_BUFFER, signalStatus = false }) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
     let killed = false;
@@ -75,9 +77,11 @@ export function exec(command, args, { cwd, signal, timeout, maxBuffer = MAX_BUFF
       failure = error.message;
       finish(1);
     });
-    child.on("close", (code) => finish(code ?? 0));
-    child.on("exit", (code) => {
-      linger = setTimeout(() => finish(code ?? 0), LINGER);
+    // As shells report a signal; earlier versions of pi took it for a success.
+    const status = (code, name) => code ?? (signalStatus ? 128 + (constants.signals[name] ?? 0) : 0);
+    child.on("close", (code, name) => finish(status(code, name)));
+    child.on("exit", (code, name) => {
+      linger = setTimeout(() => finish(status(code, name)), LINGER);
     });
     if (signal?.aborted) kill();
     else signal?.addEventListener("abort", kill, { once: true });
