@@ -210,6 +210,9 @@ const READERS: &[(&str, &str, &str)] = &[
     ("host/transports.rs", "LineSplitter::new(max_frame)", "`--max-frame`, an error"),
     ("host/unix_clients.rs", "recv(stream, &mut first", "one byte"),
     ("guarded-listener/lib.rs", ".poll_read(context, buffer)", "the caller's buffer"),
+    ("tools/bash.rs", "file.by_ref().take(half)", "MOST_STRUCTURED, the middle is left out"),
+    ("tools/bash.rs", "file.take(half)", "MOST_STRUCTURED, the middle is left out"),
+    ("tools/bash.rs", "file.take(MOST_STRUCTURED)", "MOST_STRUCTURED"),
     ("tools/grep.rs", "self.file.read(buffer)", "the buffer; files of 64 MiB"),
     ("tools/read.rs", ".read_to_end(&mut bytes)", "LARGEST_FILE, an error"),
     (

@@ -286,7 +286,7 @@ fn tail_of_overlong_last_line_is_kept() {
 }
 
 #[test]
-fn final_feed_begins_no_line_in_pi_1() {
+fn final_feed_begins_no_line_in_pi1() {
     let limits = Limits { lines: 2, bytes: 6, ignores_final_feed: true };
     let shown =
         |cut: TruncationResult| (cut.content, cut.total_lines, cut.output_lines, cut.last_line_partial);
