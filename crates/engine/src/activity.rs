@@ -405,7 +405,9 @@ impl Engine {
     /// Emits an event; the state after it carries `next`. Where the shutdown withholds events, only the chart and the
     /// extensions see it.
     pub(crate) fn emit_event_with(&mut self, event: impl Into<AgentSessionEvent>, next: Next) {
-        let emission = Emission::from(Outbound::AgentSessionEvent(event.into()));
+        let mut event = event.into();
+        self.number_message(&mut event);
+        let emission = Emission::from(Outbound::AgentSessionEvent(event));
         let awaited = self.extensions.awaited_event(&emission);
         let cause = match self.withholds_events() {
             true => Cause::Withheld(emission),
@@ -414,6 +416,25 @@ impl Engine {
         self.transition(cause, next);
         if let Some(event) = awaited {
             self.notify(Hook::Event { event });
+        }
+    }
+
+    /// Gives the events of a message its id, in dialects that have one.
+    fn number_message(&mut self, event: &mut AgentSessionEvent) {
+        if !self.dialect.record().message_ids {
+            return;
+        }
+        let ids = &mut self.series.message_ids;
+        match event {
+            AgentSessionEvent::MessageStart(start) => {
+                ids.last += 1;
+                ids.open.push(ids.last);
+                start.message_id = Some(format!("msg-{}", ids.last));
+            }
+            AgentSessionEvent::MessageEnd(end) => {
+                end.message_id = ids.open.pop().map(|id| format!("msg-{id}"));
+            }
+            _ => {}
         }
     }
 

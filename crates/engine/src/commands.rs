@@ -224,6 +224,8 @@ impl Engine {
             | RpcCommand::GetIntegrations(_)
             | RpcCommand::Handoff(_)
             | RpcCommand::SetHostUriSchemes(_)
+            | RpcCommand::OpenSession(_)
+            | RpcCommand::SetEventFilter(_)
             | RpcCommand::GetSubagentMessages(_) => {}
         }
     }

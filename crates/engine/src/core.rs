@@ -301,7 +301,7 @@ impl Engine {
             return true;
         } else if let Some(next) = self.backlog.after_run.pop_front() {
             self.begin_after_run(next);
-        } else if self.deliver_queued() {
+        } else if self.emit_due_prompt_results() || self.deliver_queued() || self.emit_session_settled() {
             return true;
         } else if !self.queues.triggering.is_empty() {
             // The prompt that these messages accompanied has opened no run.

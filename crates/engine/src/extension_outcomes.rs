@@ -163,7 +163,8 @@ impl Engine {
                 self.with_extensions(ExtensionHost::advance_notifications);
             }
             ExtensionOutput::CommandHandled(recipient) => {
-                self.respond_accepted(&recipient, PromptDisposition::Handled)
+                self.respond_accepted(&recipient, PromptDisposition::Handled);
+                self.await_prompt_result(&recipient, None);
             }
             // A command that has started a run is not handled without one.
             ExtensionOutput::CommandEnded(recipient) if !self.is_working() => {

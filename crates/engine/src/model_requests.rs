@@ -108,7 +108,10 @@ impl Engine {
             && let Some(partial) = self.requests.partial(call)
         {
             let message = AgentMessage::Assistant(partial.message.clone());
-            self.emit_event_with(MessageStartEvent { message }, Next::Phase(Phase::Message(call)));
+            self.emit_event_with(
+                MessageStartEvent { message, message_id: None },
+                Next::Phase(Phase::Message(call)),
+            );
         }
     }
 

@@ -28,11 +28,11 @@ use crate::{
 };
 use pi_rpc_machine::Step;
 use pi_rpc_protocol::{
-    AgentMessage, AgentSessionEventKind, Attribution, BeforeAgentStartHook, Check as _, CustomMessage,
-    DialectPromptAck, ExtensionMessage, ExtensionResponse, FollowUpResponse, HookName, ImageContent,
-    InputHook, InputSource, MessageContent, PromptDisposition, PromptOutcome, PromptResponse,
-    PromptResultEvent, QueueDisposition, QueueOutcome, RequestId, RpcCommand, RpcCommandKind, SteerResponse,
-    StreamingBehavior, TextContent, UserContent, UserMessage, errors,
+    AgentMessage, Attribution, BeforeAgentStartHook, Check as _, CustomMessage, DialectPromptAck,
+    ExtensionMessage, ExtensionResponse, FollowUpResponse, HookName, ImageContent, InputHook, InputSource,
+    MessageContent, PromptDisposition, PromptOutcome, PromptResponse, QueueDisposition, QueueOutcome,
+    RequestId, RpcCommand, RpcCommandKind, SteerResponse, StreamingBehavior, TextContent, UserContent,
+    UserMessage, errors,
 };
 use std::sync::Arc;
 
@@ -141,6 +141,7 @@ impl Engine {
         if is_handled {
             self.backlog.intake = Intake::Free;
             self.respond_accepted(&prompt.recipient, PromptDisposition::Handled);
+            self.await_prompt_result(&prompt.recipient, None);
             return self.emit_prompt_result(&prompt.recipient);
         }
         // Texts of extensions are not expanded.
@@ -284,8 +285,10 @@ impl Engine {
         match gate {
             Gate::Queue => {
                 let queue = behavior.unwrap_or(StreamingBehavior::Steer);
+                let text = text_of(&message.content);
                 self.queue_message(queue, message);
                 self.respond_accepted(&recipient, PromptDisposition::Queued);
+                self.await_prompt_result(&recipient, Some(text));
             }
             Gate::Reject(text) => self.refuse_prompt(&recipient, text.to_owned()),
             Gate::Run | Gate::Preempt | Gate::Noop | Gate::Control => {
@@ -334,6 +337,7 @@ impl Engine {
     fn respond_started(&mut self, start: &mut RunStart) {
         if let Some(recipient) = start.recipient.take() {
             self.respond_accepted(&recipient, PromptDisposition::Started);
+            self.await_prompt_result(&recipient, None);
         }
     }
 
@@ -406,15 +410,6 @@ impl Engine {
         }
     }
 
-    /// Emits that a prompt of the host has been handled without a run, in dialects that have an event for it.
-    pub(crate) fn emit_prompt_result(&mut self, recipient: &Recipient) {
-        if let Recipient::Host { id, kind: RpcCommandKind::Prompt } = recipient
-            && AgentSessionEventKind::PromptResult.is_in(self.dialect.base())
-        {
-            self.emit_event(PromptResultEvent { id: id.clone(), agent_invoked: false });
-        }
-    }
-
     /// Responds that a message is queued or handled, in some dialects with the disposition.
     pub(crate) fn respond_queued(
         &mut self,
@@ -441,9 +436,12 @@ impl Engine {
             self.respond_success(recipient);
         }
         match is_starting {
-            true => self.fail(id.clone(), *kind, text),
+            true => self.fail(id.clone(), *kind, text.clone()),
             // Ends the state that the success has led to.
-            false => self.emit_failure(id.clone(), *kind, text),
+            false => self.emit_failure(id.clone(), *kind, text.clone()),
+        }
+        if early && !is_queued(kind) {
+            self.emit_failed_prompt(recipient, text);
         }
     }
 

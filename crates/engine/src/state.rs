@@ -54,6 +54,8 @@ impl Engine {
             message_count: visible.count() as u64,
             pending_message_count: pending,
             queued_message_count: pending,
+            has_pending_async_work: Some(false),
+            is_settled: Some(self.is_settled()),
             todo_phases: Some(facts.todo_phases),
             system_prompt: None,
             dump_tools: None,

@@ -206,12 +206,16 @@ fn complete(list: &mut Value, own: &[Flavour]) -> Result<(), String> {
     if let Some(unknown) = named.iter().find(|id| !known(id.strip_prefix('!').unwrap_or(id))) {
         return Err((*unknown).to_owned());
     }
-    let has = |flavour: &&Flavour| {
-        let is_named = |id: &str| named.contains(&id);
-        is_named(&flavour.id) || (is_named(&flavour.of) && !is_named(&format!("!{}", flavour.id)))
-    };
-    *list = own.iter().filter(has).map(|flavour| json!(flavour.id)).collect();
+    *list = own.iter().filter(|it| is_in(it, &named, own)).map(|flavour| json!(flavour.id)).collect();
     Ok(())
+}
+
+/// Whether a list names the dialect; or one that it is an overlay of, without excluding it.
+fn is_in(flavour: &Flavour, named: &[&str], own: &[Flavour]) -> bool {
+    let excluded = format!("!{}", flavour.id);
+    let base = || own.iter().find(|other| other.id == flavour.of);
+    named.contains(&flavour.id.as_str())
+        || (!named.contains(&excluded.as_str()) && base().is_some_and(|base| is_in(base, named, own)))
 }
 
 /// Property that decides a union; `None`: its branches are told apart by shape.

@@ -27,6 +27,8 @@ struct Mark {
     bytes: Vec<u8>,
     /// Frame of the last delta, reused for the next one of the same block.
     delta: Option<Frame>,
+    /// Id of the message, in dialects that have one.
+    message_id: Option<String>,
 }
 
 /// Encoded frame of an update, without its snapshots; that of a delta without its text, too.
@@ -54,7 +56,7 @@ impl Encoder {
         let mark = match dialect.record().message_update {
             DialectMessageUpdate::Snapshot => {
                 let message = empty_message();
-                Some(Mark { bytes: bytes(&message), message, delta: None })
+                Some(Mark { bytes: bytes(&message), message, delta: None, message_id: None })
             }
             DialectMessageUpdate::Delta => None,
         };
@@ -114,7 +116,11 @@ impl Encoder {
                     }
                     let assistant_message_event = event(update, None);
                     let usage = Some(usage.clone());
-                    write(&MessageUpdateEvent { usage, assistant_message_event, message: None }, out);
+                    let message_id = None;
+                    write(
+                        &MessageUpdateEvent { usage, assistant_message_event, message: None, message_id },
+                        out,
+                    );
                 }
                 Some(mark) => {
                     let Some(partial) = &mut self.partial else { return };
@@ -152,6 +158,9 @@ impl Encoder {
                 if let AgentMessage::Assistant(message) = &start.message {
                     self.partial = self.mark.is_some().then(|| EncodedPartial::new(message));
                     self.usage = Some(message.usage.clone());
+                    if let Some(mark) = &mut self.mark {
+                        (mark.delta, mark.message_id) = (None, start.message_id.clone());
+                    }
                 }
             }
             Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(_))) => {
@@ -180,6 +189,7 @@ impl Mark {
             usage: None,
             assistant_message_event: event(update, Some(self.message.clone())),
             message: Some(self.message.clone()),
+            message_id: self.message_id.clone(),
         });
         let is_delta = matches!(update.step, Step::Delta(_));
         let mut parts = Vec::new();

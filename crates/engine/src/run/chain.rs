@@ -55,7 +55,15 @@ impl Engine {
         }
         self.series.delivers_queued = !chain.keeps_queue && self.dialect.record().abort_delivers;
         let messages = chain.messages.iter().map(|message| without_completion(message)).collect();
-        let end = AgentEndEvent { messages, is_terminal: Some(true), message_count: None, will_retry: None };
+        let end = AgentEndEvent {
+            messages,
+            is_terminal: Some(true),
+            message_count: None,
+            will_retry: None,
+            yielded: Some(true),
+            awaiting_async_work: None,
+        };
+        self.note_chain_end(&chain);
         self.emit_run_end(end, Next::Nothing);
         if let Some(attempt) = chain.recovered {
             self.emit_retry_success(attempt);

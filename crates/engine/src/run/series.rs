@@ -1,5 +1,6 @@
 //! State that outlives a run: the chain of runs, retries, overflow.
 
+use crate::run::prompt_results::PromptResults;
 use pi_rpc_protocol::AgentMessage;
 use std::sync::Arc;
 
@@ -8,6 +9,10 @@ use std::sync::Arc;
 pub struct Series {
     /// The open chain of runs, in dialects with a frame at the end of it.
     pub chain: Option<Chain>,
+    /// Ids of messages, in dialects that have them.
+    pub message_ids: MessageIds,
+    /// The prompts that `prompt_result` is to end.
+    pub prompt_results: PromptResults,
     /// Retries in a row.
     pub attempt: u64,
     /// Whether a compaction for an overflow was already tried, so that another would not help.
@@ -16,6 +21,15 @@ pub struct Series {
     pub delivers_queued: bool,
     /// Whether an automatic compaction was cancelled for a prompt, whose run opens without one.
     pub skips_compaction: bool,
+}
+
+/// The ids that messages have had in this process.
+#[derive(Debug, Default)]
+pub struct MessageIds {
+    /// The last one.
+    pub last: u64,
+    /// Those of messages that have begun and not ended.
+    pub open: Vec<u64>,
 }
 
 /// A chain of runs that follow by themselves, from the first `agent_start` on.

@@ -156,7 +156,7 @@ impl Engine {
 
     /// Emits a message that does not stream.
     pub(crate) fn emit_whole_message(&mut self, message: AgentMessage) {
-        self.emit_event(MessageStartEvent { message: message.clone() });
+        self.emit_event(MessageStartEvent { message: message.clone(), message_id: None });
         self.perform_after_notifications(PendingStep::CompleteMessage(Box::new(message)));
     }
 
@@ -223,7 +223,10 @@ impl Engine {
         let partial = self.expect_answer(&request, ModelContinuation::Turn);
         let message = AgentMessage::Assistant(partial.message.clone());
         match self.begins_with_request() {
-            true => self.emit_event_with(MessageStartEvent { message }, Next::Phase(Phase::Message(call))),
+            true => self.emit_event_with(
+                MessageStartEvent { message, message_id: None },
+                Next::Phase(Phase::Message(call)),
+            ),
             false => self.carry(Next::Phase(Phase::Requested(call))),
         }
         self.request_model(request);
@@ -245,7 +248,10 @@ impl Engine {
         match self.activity.phase() {
             Some(Phase::Requested(_)) => {
                 let start = AssistantMessage { completed_at: None, ..message.clone() };
-                self.emit_event_with(MessageStartEvent { message: AgentMessage::Assistant(start) }, answered);
+                self.emit_event_with(
+                    MessageStartEvent { message: AgentMessage::Assistant(start), message_id: None },
+                    answered,
+                );
             }
             _ => self.carry(answered),
         }
@@ -313,7 +319,10 @@ impl Engine {
         let message = AssistantMessage { completed_at: Some(now.wall), ..closed.clone() };
         let answered = Next::Phase(Phase::Answered(Box::new(message.clone())));
         let start = if self.begins_with_request() { empty } else { closed };
-        self.emit_event_with(MessageStartEvent { message: AgentMessage::Assistant(start) }, answered);
+        self.emit_event_with(
+            MessageStartEvent { message: AgentMessage::Assistant(start), message_id: None },
+            answered,
+        );
         self.complete_message(AgentMessage::Assistant(message));
     }
 
@@ -340,6 +349,8 @@ impl Engine {
             is_terminal: None,
             message_count: None,
             will_retry: Some(retries && !self.ends_at_once()),
+            yielded: None,
+            awaiting_async_work: None,
         };
         self.emit_run_end(end, Next::Ended(ended));
     }

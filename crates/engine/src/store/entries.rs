@@ -2,8 +2,8 @@
 
 use crate::core::Engine;
 use pi_rpc_protocol::{
-    DialectForksFrom, EntryList, EntryTree, ForkMessage, ForkMessages, GetEntriesCommand, GetEntriesResponse,
-    GetTreeResponse, MAX_FOREST_DEPTH, RequestId, RpcCommandKind, errors,
+    DialectForksFrom, EntryList, EntryTree, ErrorCode, ForkMessage, ForkMessages, GetEntriesCommand,
+    GetEntriesResponse, GetTreeResponse, MAX_FOREST_DEPTH, Outbound, RequestId, RpcCommandKind, RpcErrorResponse, errors,
 };
 use pi_rpc_session as session;
 
@@ -29,8 +29,18 @@ impl Engine {
                 self.succeed(GetEntriesResponse { id: command.id, data });
             }
             None => {
-                let text = errors::entry_not_found(base, &command.since.unwrap_or_default());
-                self.handler_failed(command.id, RpcCommandKind::GetEntries, text);
+                let since = command.since.unwrap_or_default();
+                let text = match ErrorCode::UnknownSince.is_in(base) {
+                    true => errors::entries_cursor(base, &since),
+                    false => errors::entry_not_found(base, &since),
+                };
+                if !ErrorCode::UnknownSince.is_in(base) {
+                    return self.handler_failed(command.id, RpcCommandKind::GetEntries, text);
+                }
+                let name = RpcCommandKind::GetEntries.as_str().to_owned();
+                let code = Some(ErrorCode::UnknownSince);
+                let response = RpcErrorResponse { id: command.id, command: name, error: text, code };
+                self.emit(Outbound::Response(response.into()));
             }
         }
     }

@@ -142,8 +142,8 @@ impl Engine {
             }
             AfterAppend::ExtensionMessage(message, recipient) => {
                 let message = message.as_ref().clone();
-                self.emit_event(MessageStartEvent { message: message.clone() });
-                self.emit_event(MessageEndEvent { message });
+                self.emit_event(MessageStartEvent { message: message.clone(), message_id: None });
+                self.emit_event(MessageEndEvent { message, message_id: None });
                 self.respond_success(&recipient);
             }
             AfterAppend::Response(answer, before) => self.respond_with_change(answer, &before, appended),
@@ -227,7 +227,7 @@ impl Engine {
             AgentMessage::Assistant(_) => Next::Tools,
             _ => Next::Kept,
         };
-        self.emit_event_with(MessageEndEvent { message: message.as_ref().clone() }, next);
+        self.emit_event_with(MessageEndEvent { message: message.as_ref().clone(), message_id: None }, next);
         let answered = match message.as_ref() {
             AgentMessage::Assistant(it) => !matches!(it.stop_reason, StopReason::Error | StopReason::Aborted),
             _ => false,

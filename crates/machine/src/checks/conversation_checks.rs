@@ -114,7 +114,7 @@ impl ConversationChecks {
                 self.state.on_command(number, command, at);
                 self.obligations.on_command(command, at);
                 self.prompts.on_command(number, command, at, &self.obligations);
-                self.prompt_results.on_command(number, command);
+                self.prompt_results.on_command(number, command, at);
                 self.responses.on_command(number, command, at, found);
                 self.after_run.on_command(command, at);
                 self.queues.on_command(number, command, at);
@@ -299,7 +299,7 @@ impl ConversationChecks {
             self.turn_boundaries.on_response(request.command);
             self.delays.on_response(request, success, requests, at, found);
         }
-        self.prompt_results.on_response(request, success);
+        self.prompt_results.on_response(request, success, at);
         self.after_run.on_response(request, answer.success, at, found);
         self.queues.on_response(request, answer.success.then_some(success), at, found);
         self.host_tools.on_response(request, answer.success);

@@ -1,12 +1,12 @@
-//! Judges `prompt_result`, which ends an acknowledged prompt that has no run.
+//! Judges `prompt_result`, which ends an acknowledged prompt that has no run, or in some dialects every one.
 //!
 //! Rules: `prompt-result`.
 
 use super::{frame_context::FrameContext, queue::text_of, responses::digest};
 use crate::{findings::Findings, requests::OpenRequest};
 use pi_rpc_protocol::{
-    AgentMessage, AgentSessionEvent, PromptResultEvent, RequestId, RpcCommand, RpcCommandKind, RpcSuccess,
-    RuleId as Rule,
+    AgentMessage, AgentSessionEvent, DialectPromptResults, PromptResultEvent, RequestId, RpcCommand,
+    RpcSuccess, RuleId as Rule,
 };
 use std::collections::VecDeque;
 
@@ -34,26 +34,35 @@ struct Prompt {
 
 impl PromptResults {
     /// Takes in a command, before its request with this number is opened.
-    pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
-        let RpcCommand::Prompt(prompt) = command else { return };
-        let digest = digest(prompt.message.trim());
+    pub fn on_command(&mut self, number: u64, command: &RpcCommand, at: &FrameContext) {
+        let message = match command {
+            RpcCommand::Prompt(prompt) => &prompt.message,
+            RpcCommand::AbortAndPrompt(prompt) if ends_every(at) => &prompt.message,
+            _ => return,
+        };
+        let digest = digest(message.trim());
         let prompt = Prompt { number, id: command.id().cloned(), digest };
         self.unsure |= push(&mut self.outstanding, prompt);
     }
 
     /// Takes in the first or the second response to a request.
-    pub fn on_response(&mut self, request: &OpenRequest, success: Option<&RpcSuccess>) {
-        if request.command != RpcCommandKind::Prompt {
-            return;
-        }
+    pub fn on_response(&mut self, request: &OpenRequest, success: Option<&RpcSuccess>, at: &FrameContext) {
         let is_asked = |prompt: &Prompt| prompt.number == request.number;
         // An error may follow the acknowledgement.
-        self.acknowledged.retain(|prompt| !is_asked(prompt));
+        if !ends_every(at) {
+            self.acknowledged.retain(|prompt| !is_asked(prompt));
+        }
         let place = self.outstanding.iter().position(is_asked);
         let Some(prompt) = place.and_then(|place| self.outstanding.remove(place)) else { return };
-        let Some(RpcSuccess::Prompt(response)) = success else { return };
-        // What the response tells itself has no event.
-        if response.data.as_ref().is_none_or(|data| data.agent_invoked.is_none()) {
+        let awaits_event = match success {
+            // What the response tells itself has no event.
+            Some(RpcSuccess::Prompt(response)) => {
+                response.data.as_ref().is_none_or(|data| data.agent_invoked.is_none())
+            }
+            Some(RpcSuccess::AbortAndPrompt(_)) => true,
+            _ => false,
+        };
+        if awaits_event {
             self.unsure |= push(&mut self.acknowledged, prompt);
         }
     }
@@ -62,8 +71,15 @@ impl PromptResults {
     pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
         match event {
             AgentSessionEvent::PromptResult(result) => self.judge(result, at, found),
+            AgentSessionEvent::SessionSettled(_) if at.whole && !self.unsure => {
+                let is_over = self.acknowledged.is_empty();
+                found.expect(Rule::PromptResult, is_over, || {
+                    "the result of every accepted prompt first".to_owned()
+                });
+                self.acknowledged.clear();
+            }
             // An extension may send the text of a prompt that it has handled.
-            AgentSessionEvent::MessageStart(start) if !at.has_extensions && !at.cut => {
+            AgentSessionEvent::MessageStart(start) if !ends_every(at) && !at.has_extensions && !at.cut => {
                 let AgentMessage::User(message) = &start.message else { return };
                 let text = text_of(&message.content);
                 let delivered = digest(text.trim());
@@ -81,7 +97,8 @@ impl PromptResults {
         }
         found.expect(Rule::PromptResult, place.is_some(), || {
             let id = result.id.as_ref().map_or("none".to_owned(), ToString::to_string);
-            format!("the id of an acknowledged prompt without a run and without a result, not {id}")
+            let without = if ends_every(at) { "a result" } else { "a run and without a result" };
+            format!("the id of an acknowledged prompt without {without}, not {id}")
         });
     }
 
@@ -89,6 +106,11 @@ impl PromptResults {
     pub const fn doubt(&mut self) {
         self.unsure = true;
     }
+}
+
+/// Whether every accepted prompt has a result.
+fn ends_every(at: &FrameContext) -> bool {
+    at.dialect.record().prompt_results == DialectPromptResults::Every
 }
 
 /// Appends a prompt. Returns whether another had to be forgotten for it.

@@ -448,7 +448,7 @@ pub const SPOILED: &[Spoiled] = &[
     ),
     (
         "dialects fit their record",
-        &[("/dialects/6/frames", Some(r#""pi-1""#))],
+        &[("/dialects/7/frames", Some(r#""pi-1""#))],
         &[r#"dialect pi@0.58: speaks the frames of "pi-1", which it does not extend"#],
     ),
     (
@@ -557,7 +557,7 @@ pub const SPOILED: &[Spoiled] = &[
     ),
     (
         "dialects fit their record",
-        &[("/dialects/6/extends", Some(r#""pi@0.58.4""#)), ("/dialects/6/id", Some(r#""xcsh""#))],
+        &[("/dialects/7/extends", Some(r#""pi@0.58.4""#)), ("/dialects/7/id", Some(r#""xcsh""#))],
         &[
             r#"dialect xcsh: extends "pi@0.58.4", which is no base dialect"#,
             r#"dialect xcsh: speaks the frames of "pi", which it does not extend"#,
