@@ -21,7 +21,7 @@ fn pi_frames_match_recordings() {
 
 #[test]
 fn pi_1_frames_match_recordings() {
-    compare_all(Dialect::Pi1);
+    compare_all(Dialect::Pi115);
 }
 
 #[test]

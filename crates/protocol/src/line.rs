@@ -108,7 +108,6 @@ impl LineError {
     /// Error response, in the style of the dialect.
     pub fn response(self, dialect: Dialect) -> RpcErrorResponse {
         let (base, record) = (dialect.base(), dialect.record());
-        let echoed = |id: Option<RequestId>| id.filter(|_| record.unknown_command_echoes_id);
         let parse = |reason: &str, id| RpcErrorResponse {
             id,
             command: "parse".to_owned(),
@@ -116,9 +115,9 @@ impl LineError {
             code: None,
         };
         match self {
-            Self::Parse { reason, id } => parse(&reason, echoed(id)),
+            Self::Parse { reason, id } => parse(&reason, id.filter(|_| record.parse_error_echoes_id)),
             Self::Unknown { kind, id } => RpcErrorResponse {
-                id: echoed(id),
+                id: id.filter(|_| record.unknown_command_echoes_id),
                 error: errors::unknown_command(base, &kind),
                 command: kind,
                 code: None,
