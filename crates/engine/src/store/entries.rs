@@ -3,7 +3,8 @@
 use crate::core::Engine;
 use pi_rpc_protocol::{
     DialectForksFrom, EntryList, EntryTree, ErrorCode, ForkMessage, ForkMessages, GetEntriesCommand,
-    GetEntriesResponse, GetTreeResponse, MAX_FOREST_DEPTH, Outbound, RequestId, RpcCommandKind, RpcErrorResponse, errors,
+    GetEntriesResponse, GetTreeResponse, MAX_FOREST_DEPTH, Outbound, RequestId, RpcCommandKind,
+    RpcErrorResponse, errors,
 };
 use pi_rpc_session as session;
 
