@@ -105,7 +105,7 @@ fn finish_config(
         tracing::warn!("{warning}");
     }
     if let Some(text) = missing_text(&config.written_settings) {
-        tracing::warn!("{text}; see docs/reference/configuration.md");
+        tracing::warn!("{text}; pi-rpc doctor names the rest");
     }
     let retries = u32::try_from(config.dialect.record().retry.request_retries).unwrap_or(u32::MAX);
     config.settings.retry.provider_retries.get_or_insert(retries);
