@@ -136,7 +136,7 @@ pub const SPOILED: &[Spoiled] = &[
     ),
     (
         "dialects, properties and values exist",
-        &[("/$defs/ModelThinking/x-dialects", Some(r#"["xcsh", "omp", "pi@0.58"]"#))],
+        &[("/$defs/ModelThinking/x-dialects", Some(r#"["xcsh", "omp", "omp@18.3", "pi@0.58"]"#))],
         &["ModelThinking: x-dialects names `pi@0.58`, which is no base dialect"],
     ),
     (
@@ -238,6 +238,7 @@ pub const SPOILED: &[Spoiled] = &[
             "PromptCommand: no disposition in retrying for pi-1",
             "PromptCommand: no disposition in retrying for xcsh",
             "PromptCommand: no disposition in retrying for omp",
+            "PromptCommand: no disposition in retrying for omp@18.3",
             "PromptCommand: no disposition in retrying for pi-1@login",
             "ForkCommand: no disposition in idle for pi",
             "ForkCommand: no disposition in idle for pi-1",
@@ -472,10 +473,12 @@ pub const SPOILED: &[Spoiled] = &[
             "TurnEndEvent: fires nowhere in pi-1",
             "TurnEndEvent: fires nowhere in xcsh",
             "TurnEndEvent: fires nowhere in omp",
+            "TurnEndEvent: fires nowhere in omp@18.3",
             "TurnEndEvent: fires nowhere in pi-1@login",
             "TurnEndEvent: fires nowhere in pi@0.73",
             "ReadyFrame: fires nowhere in xcsh",
             "ReadyFrame: fires nowhere in omp",
+            "ReadyFrame: fires nowhere in omp@18.3",
         ],
     ),
     (
@@ -509,6 +512,7 @@ pub const SPOILED: &[Spoiled] = &[
             "ReadyFrame: `pi@0.58` is no base dialect",
             "ReadyFrame: fires nowhere in xcsh",
             "ReadyFrame: fires nowhere in omp",
+            "ReadyFrame: fires nowhere in omp@18.3",
         ],
     ),
     (
