@@ -9,7 +9,8 @@ pub fn records(bundle: &Value) -> Complaints {
     let schema: Value = serde_json::from_str(RECORD).expect("record.json is JSON");
     let validator = jsonschema::draft202012::new(&schema).expect("record.json is a JSON Schema");
     let records = || items(&bundle["dialects"]);
-    let is_base = |id: &Value| records().any(|record| record["frames"] == record["id"] && record["id"] == *id);
+    let is_base =
+        |id: &Value| records().any(|record| record["frames"] == record["id"] && record["id"] == *id);
     let mut out = Complaints::new();
     let mut ids = Vec::new();
     for record in records() {
