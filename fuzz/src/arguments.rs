@@ -13,7 +13,10 @@ use std::sync::LazyLock;
 pub fn check(data: &[u8]) {
     let [lines, bytes, rest @ ..] = data else { return };
     let text = String::from_utf8_lossy(rest);
-    shortened(&text, Limits { lines: u64::from(*lines), bytes: u64::from(*bytes) });
+    shortened(
+        &text,
+        Limits { lines: u64::from(*lines), bytes: u64::from(*bytes), ignores_final_feed: false },
+    );
     growing(&text);
 }
 

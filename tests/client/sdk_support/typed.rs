@@ -23,6 +23,6 @@ pub async fn call(client: &Client, command: RpcCommand) -> Result<Value, Error> 
         SwitchSession Fork Branch GetForkMessages GetBranchMessages GetLastAssistantText SetSessionName GetMessages
         GetCommands ClearQueue GetAvailableThinkingLevels Clone GetEntries GetTree GetLoginProviders Login AbortLogin Logout
         NegotiateProtocol Handoff GetMessagesPage GetAvailableCommands SetHostUriSchemes SetSubagentSubscription GetSubagents
-        GetSubagentMessages SetFastMode
+        GetSubagentMessages SetFastMode OpenSession SetEventFilter
     ))
 }
