@@ -152,6 +152,7 @@ fn serialised(whole: &AssistantMessage, deltas: usize) -> usize {
         let (delta, partial) = (DELTA.to_owned(), Some(growing.clone()));
         let event = TextDeltaUpdate { content_index: 0, delta, partial }.into();
         let frame = MessageUpdateEvent {
+            message_id: None,
             assistant_message_event: event,
             message: Some(growing.clone()),
             usage: None,
