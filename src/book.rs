@@ -10,7 +10,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("contributing/add-a-provider.md", include_str!("../docs/contributing/add-a-provider.md")),
     ("contributing/add-a-rule.md", include_str!("../docs/contributing/add-a-rule.md")),
     ("contributing/add-an-event.md", include_str!("../docs/contributing/add-an-event.md")),
-    ("contributing/new-release.md", include_str!("../docs/contributing/new-release.md")),
+    ("how-to/follow-a-release.md", include_str!("../docs/how-to/follow-a-release.md")),
     ("contributing/record-a-fixture.md", include_str!("../docs/contributing/record-a-fixture.md")),
     ("explanation/acp.md", include_str!("../docs/explanation/acp.md")),
     ("explanation/architecture.md", include_str!("../docs/explanation/architecture.md")),

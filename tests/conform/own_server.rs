@@ -110,7 +110,7 @@ fn unknown_scenario_or_option_is_refused() {
     let rows: [(&[&str], &str); 6] = [
         (
             &["--scenario", "nothing-*", "--", "pi-rpc"],
-            "--scenario nothing-*: expected the name of a scenario of pi; see --list",
+            "--scenario nothing-*: expected the name of a scenario of pi-1; see --list",
         ),
         (
             &["--scenario", "missing.json", "--", "pi-rpc"],

@@ -37,15 +37,15 @@ fn server_that_never_starts_ends_the_run() {
 }
 
 #[test]
-fn foreign_dialect_is_said_once() {
+fn foreign_dialect_ends_the_run() {
     let server = binary().to_str().unwrap();
     let names = ["--adapter", "pi", "--scenario", "prompt-plain", "--scenario", "prompt-two"];
-    let output = conform(&[&names, &["--", server, "--dialect", "pi-1"][..]].concat());
-    let said = "conform: this server speaks `pi-1`, not `pi`: its `message_start` is invalid in pi (`message`: `system` does \
-                not exist in this dialect); add `--dialect pi-1`";
-    assert_eq!(lines(&output), [said]);
-    let told = ["--dialect", "pi-1"];
+    let told = ["--dialect", "pi"];
     let output = conform(&[&told, &names[..], &["--", server, "--dialect", "pi-1"]].concat());
+    let said = "Error: this server speaks `pi-1`, not `pi`: its `message_start` is invalid in pi (`message`: `system` does \
+                not exist in this dialect); add `--dialect pi-1`";
+    assert_eq!((output.status.code(), lines(&output)), (Some(3), vec![said]));
+    let output = conform(&[&names, &["--", server, "--dialect", "pi-1"][..]].concat());
     assert_eq!(lines(&output), [""; 0]);
 }
 

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 /// A tap with these options in front of a server.
 fn tap(dir: &Path, options: &[&str], server: &[&str]) -> Command {
     let mut tap = command(binary(), dir);
-    tap.arg("tap").args(options).arg("--").args(server);
+    tap.env_remove("PI_RPC_DIALECT").arg("tap").args(options).arg("--").args(server);
     tap.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     tap
 }

@@ -77,7 +77,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     print!("{}", page.text());
     match page.news() {
         0 => Ok(()),
-        news => Err(format!("{news} things are new; docs/contributing/new-release.md says what to do")),
+        news => Err(format!("{news} things are new; docs/how-to/follow-a-release.md says what to do")),
     }
 }
 
