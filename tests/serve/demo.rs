@@ -5,7 +5,7 @@ use pi_rpc::{export::json_schema, protocol::Dialect};
 use serde_json::{Value, json};
 use std::{
     os::unix::{fs::symlink, process::CommandExt},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Output},
 };
 
@@ -184,11 +184,18 @@ fn dialect_comes_from_option_environment_or_name() {
     symlink(binary(), &pi).unwrap();
     symlink(binary(), &xcsh).unwrap();
     let rpc = ["--mode", "rpc"];
-    assert_speaks(started(Dialect::Pi, &pi, &rpc), Dialect::Pi);
-    assert_speaks(started(Dialect::Xcsh, &xcsh, &rpc), Dialect::Xcsh);
-    assert_speaks(started(Dialect::Pi, binary(), &rpc), Dialect::Pi);
-    let by_path = started_with(Dialect::Xcsh, binary(), |command| command.arg0("xcsh").args(rpc));
-    assert_speaks(by_path, Dialect::Xcsh);
+    let by_path: PathBuf = "xcsh".into();
+    for (program, name, dialect) in [
+        (pi.as_path(), &pi, Dialect::Pi1),
+        (&xcsh, &xcsh, Dialect::Xcsh),
+        (binary(), &binary().to_owned(), Dialect::Pi1),
+        (binary(), &by_path, Dialect::Xcsh),
+    ] {
+        let server = started_with(dialect, program, |command| {
+            command.env_remove("PI_RPC_DIALECT").arg0(name).args(rpc)
+        });
+        assert_speaks(server, dialect);
+    }
     for (variable, option, dialect) in [
         ("xcsh", None, Dialect::Xcsh),
         ("pi", None, Dialect::Pi),

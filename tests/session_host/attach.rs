@@ -165,6 +165,7 @@ fn tcp_lets_in_only_tokens() {
     let attached = |token: &str| {
         let mut line = command(binary(), dir.path());
         line.args(["attach", &address])
+            .env_remove("PI_RPC_DIALECT")
             .env("PI_RPC_TOKEN", token)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
@@ -227,7 +228,10 @@ impl Cut {
 /// of the pipe reads.
 fn conversation(host: &Host, between: &dyn Fn(usize)) -> Vec<Value> {
     let mut line = command(binary(), host.dir.path());
-    line.arg("attach").arg(format!("unix:{}", host.dir.path().join("cut").display())).arg("--no-session");
+    line.env_remove("PI_RPC_DIALECT")
+        .arg("attach")
+        .arg(format!("unix:{}", host.dir.path().join("cut").display()))
+        .arg("--no-session");
     line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = line.spawn().unwrap();
     let mut stdin = child.stdin.take();
@@ -301,7 +305,10 @@ fn attached_to(write: impl FnOnce(&mut TcpStream) + Send + 'static) -> Output {
     });
     let dir = tempfile::tempdir().unwrap();
     let mut line = command(binary(), dir.path());
-    line.args(["attach", &address, "--max-frame", "1000"]).env("PI_RPC_TOKEN", "t").stdin(Stdio::piped());
+    line.env_remove("PI_RPC_DIALECT")
+        .args(["attach", &address, "--max-frame", "1000"])
+        .env("PI_RPC_TOKEN", "t")
+        .stdin(Stdio::piped());
     let output = line.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap().wait_with_output();
     drop(host.join().unwrap());
     output.unwrap()

@@ -59,7 +59,10 @@ impl Host {
     /// `pi-rpc attach` with these arguments behind the address.
     pub fn attach(&self, session: &str, arguments: &[&str]) -> Command {
         let mut line = command(binary(), self.dir.path());
-        line.arg("attach").arg(format!("unix:{}{session}", self.socket().display())).args(arguments);
+        line.env_remove("PI_RPC_DIALECT")
+            .arg("attach")
+            .arg(format!("unix:{}{session}", self.socket().display()))
+            .args(arguments);
         line.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         line
     }

@@ -49,7 +49,9 @@ fn host_with_tls() -> TcpHost {
 fn attach(host: &TcpHost, name: &str, arguments: &[&str]) -> Output {
     let port = host.authority().rsplit_once(':').unwrap().1;
     let mut line = command(binary(), host.dir.path());
-    line.args(["attach", &format!("wss://{name}:{port}"), "--no-session"]).args(arguments);
+    line.env_remove("PI_RPC_DIALECT")
+        .args(["attach", &format!("wss://{name}:{port}"), "--no-session"])
+        .args(arguments);
     line.env("PI_RPC_TOKEN", "secret").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = line.spawn().unwrap();
     // A client that was refused may be gone already.

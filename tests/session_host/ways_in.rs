@@ -159,6 +159,7 @@ fn rows() -> Vec<(&'static str, Way)> {
         ("command get_protocol_info", NAMES_NOTHING),
         ("command open_session", Harmless("its members are ways of their own")),
         ("command open_session cwd", NAMES_NOTHING),
+        ("command open_session sessionDir", Harmless("omp@18.3 alone, and answered as not implemented")),
         (
             "command open_session sessionPath",
             Attack(|scene, target| scene.refused_by_name("open_session", "sessionPath", target)),
