@@ -44,7 +44,7 @@ fn foreign_dialect_ends_the_run() {
     let output = conform(&[&told, &names[..], &["--", server, "--dialect", "pi-1"]].concat());
     let said = "Error: this server speaks `pi-1`, not `pi`: its `message_start` is invalid in pi (`message`: `system` does \
                 not exist in this dialect); add `--dialect pi-1`";
-    assert_eq!((output.status.code(), lines(&output)), (Some(3), vec![said]));
+    assert_eq!((output.status.code(), lines(&output)), (Some(3), vec![said.to_owned()]));
     let output = conform(&[&names, &["--", server, "--dialect", "pi-1"][..]].concat());
     assert_eq!(lines(&output), [""; 0]);
 }
