@@ -204,7 +204,7 @@
 //! let mut server = Command::new("pi-rpc");
 //! # let mut server = Command::new(binary);
 //! # server.env("HOME", home.path()).current_dir(home.path());
-//! server.args(["serve", "--no-session", "--model", "scripted/demo"]);
+//! server.args(["serve", "--dialect", "pi", "--no-session", "--model", "scripted/demo"]);
 //! let (client, _events) = Client::spawn(Options::new(server, Dialect::Pi)).await?;
 //!
 //! let result = client.prompt("What is in this folder?").await?;

@@ -6,7 +6,10 @@ use crate::{
 };
 use pi_rpc_protocol::{BUNDLE, Dialect};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter::successors,
+};
 
 /// A group of definitions in one section of the page.
 pub(super) struct Family {
@@ -80,7 +83,9 @@ impl SchemaIndex {
     pub fn new(first: Dialect) -> Self {
         let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
         let mut dialects = Dialect::ALL.to_vec();
-        let is_extended = |dialect: &Dialect| first.record().extends == Some(dialect.as_str());
+        let extended = successors(first.record().extends, |name| Dialect::parse(name)?.record().extends);
+        let extended: Vec<&str> = extended.collect();
+        let is_extended = |dialect: &Dialect| extended.contains(&dialect.as_str());
         dialects.sort_by_key(|dialect| {
             (*dialect != first, !is_extended(dialect), dialect.base() != first.base())
         });

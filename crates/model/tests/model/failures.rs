@@ -97,7 +97,11 @@ const PASSING_IN_XCSH: [&str; 12] = [
 ];
 
 /// Further transient errors in pi 1.
-const PASSING_IN_PI_1: [&str; 35] = [
+const PASSING_IN_PI_1: [&str; 39] = [
+    "Connection closed.",
+    "read ECONNRESET",
+    "connection reset by peer",
+    "websocket connection limit reached",
     "server_busy",
     "Our servers are currently busy",
     "This model is currently experiencing high demand",

@@ -3,7 +3,10 @@
 use super::{JsonError, JsonReader};
 use crate::RequestId;
 use indexmap::IndexMap;
-use serde::{Deserialize, Deserializer, de};
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, IgnoredAny},
+};
 use serde_json::{Map, Number, Value};
 
 /// A type that reads itself from a JSON text.
@@ -89,9 +92,13 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: FromJson>(from: D) -> Re
 
 /// The words of `serde_json`, with line and column, for a text that is not JSON.
 fn syntax_error(bytes: &[u8]) -> JsonError {
+    let Err(error) = serde_json::from_slice::<IgnoredAny>(bytes) else {
+        return JsonError::new("recursion limit exceeded");
+    };
+    // The better words for a comma too many; but a value may be too deep for them.
     match serde_json::from_slice::<Value>(bytes) {
-        Err(error) => JsonError::new(error),
-        Ok(_) => JsonError::new("recursion limit exceeded"),
+        Err(same) if same.column() == error.column() => JsonError::new(same),
+        _ => JsonError::new(error),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{bash, command, is_text_delta, say};
 use crate::trace_support::Host;
-use pi_rpc::protocol::Dialect;
+use pi_rpc::protocol::{Base, Dialect};
 use serde_json::json;
 
 pub fn bash_command(host: &mut Host) {
@@ -52,7 +52,7 @@ pub fn todos_interrupt_abort_and_prompt(host: &mut Host) {
     let mark = host.mark();
     host.call(say("Call one that waits, then another"));
     // Where the calls run together, the second one need not wait.
-    let together = matches!(host.dialect, Dialect::Pi1 | Dialect::Omp);
+    let together = matches!(host.dialect.base(), Base::Pi1 | Base::Omp);
     host.event(mark, if together { "tool_execution_end" } else { "tool_execution_start" });
     host.call(json!({"type": "steer", "message": "Turn left"}));
     host.touch("go");

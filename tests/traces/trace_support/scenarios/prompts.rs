@@ -2,7 +2,7 @@
 
 use super::{command, say};
 use crate::trace_support::Host;
-use pi_rpc::protocol::Dialect;
+use pi_rpc::protocol::Base;
 use serde_json::json;
 
 pub fn steer_during_tool(host: &mut Host) {
@@ -20,7 +20,7 @@ pub fn steer_during_tool(host: &mut Host) {
 
 pub fn abort_tool(host: &mut Host) {
     let mark = host.mark();
-    let together = matches!(host.dialect, Dialect::Pi1 | Dialect::Omp);
+    let together = matches!(host.dialect.base(), Base::Pi1 | Base::Omp);
     host.call(say(if together {
         "Call one without end, and one that waits"
     } else {
