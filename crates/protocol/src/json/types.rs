@@ -92,12 +92,14 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: FromJson>(from: D) -> Re
 
 /// The words of `serde_json`, with line and column, for a text that is not JSON.
 fn syntax_error(bytes: &[u8]) -> JsonError {
-    let Err(error) = serde_json::from_slice::<IgnoredAny>(bytes) else {
+    let Err(error) = serde_json::from_slice::<Value>(bytes) else {
         return JsonError::new("recursion limit exceeded");
     };
-    // The better words for a comma too many; but a value may be too deep for them.
-    match serde_json::from_slice::<Value>(bytes) {
-        Err(same) if same.column() == error.column() => JsonError::new(same),
+    // A value is refused where it gets too deep, which need not be what is wrong here.
+    match serde_json::from_slice::<IgnoredAny>(bytes) {
+        Err(later) if (error.line(), error.column()) < (later.line(), later.column()) => {
+            JsonError::new(later)
+        }
         _ => JsonError::new(error),
     }
 }
