@@ -20,9 +20,12 @@ fn chart_lights_state_and_transition() {
     page.until("document.querySelector('#state').textContent === 'streaming.message'");
     page.click("#tab-chart");
     page.until("document.querySelector('#chart-transition').textContent.startsWith('streaming.turn → streaming.message by message_start')");
-    assert_eq!(page.value(lit), json!(["streaming", "message", "none", "idle", "open"]));
+    assert_eq!(page.value(lit), json!(["streaming", "message", "none", "idle", "steady", "open"]));
     let drawn = "[...document.querySelectorAll('#chart .state.lit')].map(it => it.dataset.state)";
-    assert_eq!(page.value(drawn), json!(["streaming", "streaming.message", "none", "idle", "open"]));
+    assert_eq!(
+        page.value(drawn),
+        json!(["streaming", "streaming.message", "none", "idle", "steady", "open"])
+    );
     let arrow =
         "[...document.querySelectorAll('#chart .edge.lit')].map(it => [it.dataset.from, it.dataset.to])";
     assert_eq!(page.value(arrow), json!([["turn", "message"]]));
