@@ -136,6 +136,8 @@ impl Host {
         let mut host = in_project(Path::new(env!("CARGO_BIN_EXE_pi-rpc")), folder);
         host.args([
             "host",
+            "--dialect",
+            "pi",
             "--listen",
             "ws://127.0.0.1:0",
             "--token-file",
@@ -203,7 +205,7 @@ fn wheel_of_extensions_runs_in_empty_project() {
     fs::write(&extension, code).expect("a file");
     printed(Command::new("chmod").arg("+x").arg(&extension));
     let mut shell = in_project(Path::new("sh"), project.path());
-    let line = r#"printf '{"type":"prompt","message":"/hello Ada"}\n' | pi-rpc serve --no-session --model scripted/demo -e ./dice.py"#;
+    let line = r#"printf '{"type":"prompt","message":"/hello Ada"}\n' | pi-rpc serve --dialect pi --no-session --model scripted/demo -e ./dice.py"#;
     let frames = printed(shell.args(["-c", line]).env("PYTHONPATH", &site));
     assert!(frames.contains(r#""message":"Hello, Ada""#), "{frames}");
     let mut mypy = in_project(&python, project.path());

@@ -219,7 +219,8 @@ def _validate(shape: Any, data: Any) -> Any:
     try:
         return _adapter(shape).validate_python(data)
     except ValidationError as error:
-        if all(problem["type"] != "recursion_loop" for problem in error.errors(include_input=False)):
+        too_deep = {"recursion_loop", "recursion_depth_exceeded"}  # The latter from pydantic 2.14 on.
+        if all(problem["type"] not in too_deep for problem in error.errors(include_input=False)):
             raise
         typed = deep.tree(shape, data)
         if typed is None:

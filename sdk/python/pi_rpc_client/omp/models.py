@@ -1268,11 +1268,11 @@ class NoticeEvent(Frame):
 
 
 class PromptResultEvent(Frame):
-    """A prompt that was a command of an extension has been handled, without a run."""
+    """A prompt is over: one that an extension has handled without a run, from 18.3 on each that was accepted."""
     type: Literal["prompt_result"]
     id: RequestId | None = None
     agent_invoked: bool
-    """Whether a run followed; false in 18.2."""
+    """Whether a run followed; always false in 18.2."""
 
 
 class CommandOutputEvent(Frame):
@@ -1446,8 +1446,8 @@ TruncationUnit = TypeAliasType("TruncationUnit", Literal["lines", "bytes", "midd
 """Limit that a long output reached; `middle`: one of both, and the middle was left out."""
 
 ErrorCode = TypeAliasType("ErrorCode", Literal["session_busy", "stale_cursor"])
-"""Reason of an error, for programs: the conversation is changing (`session_busy`), or has changed since the cursor
-was given (`stale_cursor`)."""
+"""Reason of an error, for programs: the conversation is changing (`session_busy`), has changed since the cursor was
+given (`stale_cursor`), or has no entry with the id (`unknown_since`)."""
 
 ToolLoadMode = TypeAliasType("ToolLoadMode", Literal["essential", "discoverable"])
 """When the model gets to know a host tool: from the start, or by a search."""

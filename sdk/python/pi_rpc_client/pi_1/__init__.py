@@ -1,4 +1,4 @@
-"""The dialect of pi 1.5, as its documentation describes it and the program speaks it.
+"""The dialect of pi 1.6, as its documentation describes it and the program speaks it.
 
 Made by generate.py from `pi-rpc schema --dialect pi-1`; not to be changed by hand."""
 

@@ -740,7 +740,8 @@ class AssistantMessage(Frame):
 class Diagnostic(Frame):
     """Observation of a provider adapter during a request."""
     type: str
-    """Kind of observation."""
+    """Kind of observation; from pi 1.6 on also `openai_input_transformations`, whose details list the reasoning that
+    a request left out."""
     timestamp: Timestamp
     error: JsonObject | None = None
     details: JsonObject | None = None

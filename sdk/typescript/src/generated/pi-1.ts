@@ -91,7 +91,7 @@ export type Pi1 = {
   };
 };
 
-/** Client of a server that speaks pi-1. The dialect of pi 1.5, as its documentation describes it and the program speaks it. */
+/** Client of a server that speaks pi-1. The dialect of pi 1.6, as its documentation describes it and the program speaks it. */
 export class Pi1Client extends Client<Pi1> {
   /** Starts a server, and waits until it accepts commands. */
   static async spawn(options: Options<Pi1> = {}): Promise<Pi1Client> {
