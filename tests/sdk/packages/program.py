@@ -2,6 +2,6 @@
 
 from pi_rpc_client.pi import Client
 
-with Client(["pi-rpc", "serve", "--no-session", "--model", "scripted/demo"]) as client:
+with Client(["pi-rpc", "serve", "--dialect", "pi", "--no-session", "--model", "scripted/demo"]) as client:
     client.prompt("Hello")
     print(len(client.get_messages().messages), "messages")
