@@ -57,7 +57,7 @@ pub fn omp() -> Option<[PathBuf; 2]> {
 }
 
 fn install(version: &str) -> Result<Vec<PathBuf>, String> {
-    // The Node.js of 1.5.2 and 1.6.0 is one of several optional packages, by the machine; other optional packages nobody needs.
+    // pi 1.5.2 and 1.6.0 bring Node.js as an optional package for each system; no other optional package is needed.
     let (options, words): (&[_], &[_]) = match version {
         "1.5.2" | "1.6.0" => (&[], &["node", "pi"]),
         _ => (&["--omit=optional"], &["pi"]),

@@ -16,7 +16,7 @@
 //! Source: the originals, which differ at the end of the input. Decided here: after it, a `bash` of `pi-1` still ends
 //! and is answered (its original drops it); a signal aborts and ends every child in all dialects.
 //!
-//! A server knows all of it. Whoever follows one sees a frame (the host is greeted), a response (commands are served), the end
+//! A server knows its own state. The oracle and clients infer it: from a frame (the host is greeted), a response (commands are served), the end
 //! of the input, and the exit.
 
 use pi_rpc_protocol::DialectEndOfInput;

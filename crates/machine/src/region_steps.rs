@@ -4,7 +4,7 @@ use crate::{
     asks::{AskEvent, Asks},
     lifecycle::{Lifecycle, LifecycleEvent},
     session_switch::{SessionSwitch, SwitchEvent},
-    shell::{Running, Shell},
+    shell::{OpenCommands, Shell},
 };
 use pi_rpc_protocol::Base;
 
@@ -26,7 +26,7 @@ pub fn region_steps(base: Base) -> Vec<RegionStep> {
     let opened = (AskEvent::Opened("1"), "extension_ui_request of a dialog");
     let closed = (AskEvent::Closed("1"), "answer, deadline or abort");
     let asks = walk("asks", Asks::default(), Asks::name, Asks::handle, &[opened, closed]);
-    let running = [(Running(1), "command(bash)"), (Running(0), "response(bash)")];
+    let running = [(OpenCommands(1), "command(bash)"), (OpenCommands(0), "response(bash)")];
     let shell = walk("shell", Shell::default(), Shell::name, Shell::handle, &running);
     let switches =
         [(SwitchEvent::Begins, "a change of the session begins"), (SwitchEvent::Ends, "the change ends")];

@@ -17,7 +17,7 @@ use crate::{
     placement::{also_exercised, placement_rule},
     requests::{Requests, ResponseHead, ResponseMatch, StrayResponse},
     session_switch::{SessionSwitch, SwitchEvent},
-    shell::{Running, Shell},
+    shell::{OpenCommands, Shell},
     spoken::Spoken,
     state::State,
     unreadable_frame::UnreadableFrame,
@@ -154,7 +154,7 @@ impl<D: Carried> Machine<D> {
     /// Moves the region `shell` after a request was opened or closed.
     fn move_shell(&mut self) {
         let running = self.requests.outstanding().filter(|it| it.command == RpcCommandKind::Bash).count();
-        self.shell.handle(Running(running));
+        self.shell.handle(OpenCommands(running));
     }
 
     /// The state of the region `flow`.

@@ -9,7 +9,7 @@ pub struct Shell(StateMachine<Region>);
 /// What moves the region: the number of bash commands without a response. A command opens one; a response need not close it, as
 /// it may be for another request.
 #[derive(Clone, Copy, Debug)]
-pub struct Running(pub usize);
+pub struct OpenCommands(pub usize);
 
 #[derive(Clone, Default)]
 struct Region;
@@ -17,18 +17,18 @@ struct Region;
 #[state_machine(initial = "State::idle()", state(derive(Clone, Debug)))]
 impl Region {
     #[state]
-    fn idle(event: &Running) -> Outcome<State> {
+    fn idle(event: &OpenCommands) -> Outcome<State> {
         match event {
-            Running(0) => Handled,
-            Running(count) => Transition(State::bash(*count)),
+            OpenCommands(0) => Handled,
+            OpenCommands(count) => Transition(State::bash(*count)),
         }
     }
 
     #[state]
-    fn bash(running: &mut usize, event: &Running) -> Outcome<State> {
+    fn bash(running: &mut usize, event: &OpenCommands) -> Outcome<State> {
         match event {
-            Running(0) => Transition(State::idle()),
-            Running(count) => {
+            OpenCommands(0) => Transition(State::idle()),
+            OpenCommands(count) => {
                 *running = *count;
                 Handled
             }
@@ -44,7 +44,7 @@ impl Default for Shell {
 
 impl Shell {
     /// Moves the region.
-    pub fn handle(&mut self, event: Running) {
+    pub fn handle(&mut self, event: OpenCommands) {
         self.0.handle(&event);
     }
 

@@ -8,7 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Names and what is said about them, by kind of fact. Of some kinds only the name is known; its text is empty.
+/// The facts of a release: for each kind, such as options, names with their texts. A text is empty where the release has
+/// only the name.
 #[derive(Default)]
 pub struct Facts(BTreeMap<&'static str, BTreeMap<String, String>>);
 

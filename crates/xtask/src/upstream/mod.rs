@@ -24,9 +24,9 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 struct Measured {
     /// The agents, by the dialect that they speak.
     agents: BTreeMap<String, Agent>,
-    /// Packages of which only a new version is told, with the version that somebody looked at.
+    /// Packages whose contents are not compared, with the newest version that was looked at; a newer one is reported.
     packages: BTreeMap<String, String>,
-    /// Repositories likewise, with the tag; the address comes first.
+    /// Repositories likewise: the address, with the newest tag that was looked at.
     repositories: BTreeMap<String, String>,
 }
 
@@ -143,7 +143,7 @@ fn compare_agent(
     facts::list_changes(&new, &from, page)
 }
 
-/// What is only watched: a new version is told, its contents are not compared.
+/// Reports newer versions of the packages and repositories whose contents are not compared.
 fn compare_versions(measured: &Measured, registry: &Registry, page: &mut Page) {
     page.heading(1, "Other packages and repositories");
     for (name, seen) in &measured.packages {
