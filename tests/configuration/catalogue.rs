@@ -4,6 +4,7 @@ use pi_rpc::{
     config::{
         Environment, Sources, catalogue::BUILT_IN, load, models_file, pattern::full_id, thinking::LevelMap,
     },
+    machine::{PricedTokens, costs},
     model::api::Api,
     protocol::{Base, Dialect, ThinkingLevel},
 };
@@ -109,4 +110,43 @@ fn levels_above_high_need_a_word() {
     let word = |level: &str, word: Option<&str>| (level.to_owned(), word.map(str::to_owned));
     let shown: Vec<_> = above.entries().collect();
     assert_eq!(shown, [word("off", None), word("minimal", None), word("max", Some("ultra"))]);
+}
+
+/// What a request costs by a model of the list as it stands in the file: the formula in plain numbers.
+fn listed_costs(price: &Value, tokens: &PricedTokens) -> [f64; 4] {
+    let asked = tokens.input + tokens.cache_read + tokens.cache_write;
+    let above = |tier: &&Value| asked as f64 > tier["inputTokensAbove"].as_f64().unwrap();
+    let tiers = price["tiers"].as_array().into_iter().flatten().filter(above);
+    let highest = tiers.max_by_key(|tier| tier["inputTokensAbove"].as_u64());
+    let of = |kind: &str| highest.unwrap_or(price)[kind].as_f64().unwrap() / 1e6;
+    let short = (tokens.cache_write - tokens.cache_write_1h) as f64;
+    [
+        of("input") * tokens.input as f64,
+        of("output") * tokens.output as f64,
+        of("cacheRead") * tokens.cache_read as f64,
+        of("cacheWrite") * short + 2.0 * of("input") * tokens.cache_write_1h as f64,
+    ]
+}
+
+#[test]
+fn costs_follow_all_catalogue_prices() {
+    let data: Value = serde_json::from_str(MODELS).unwrap();
+    let listed =
+        data["providers"].as_object().unwrap().values().flat_map(|models| models.as_array().unwrap());
+    let usages =
+        [[1_000, 500, 0, 0, 0], [20_000, 9, 11_999, 1, 1], [1, 7, 90_000, 10_000, 4_000]].into_iter();
+    let usages: Vec<[u64; 5]> =
+        usages.chain([[200_001, 1, 0, 0, 0], [0, 3, 272_000, 1, 0], [700_000, 64_000, 1, 1, 1]]).collect();
+    let mut judged = 0;
+    for (entry, listed) in BUILT_IN.models(|_| true).iter().zip(listed) {
+        for [input, output, cache_read, cache_write, cache_write_1h] in usages.iter().copied() {
+            let tokens = PricedTokens { input, output, cache_read, cache_write, cache_write_1h };
+            let expected = listed_costs(&listed["cost"], &tokens);
+            let close = |(one, other): (&f64, &f64)| (one - other).abs() <= 1e-12 * one.abs().max(1.0);
+            let found = costs(&entry.model.cost, &tokens);
+            assert!(found.iter().zip(&expected).all(close), "{}: {tokens:?}", full_id(&entry.model));
+            judged += 1;
+        }
+    }
+    assert_eq!(judged, BUILT_IN.models(|_| true).len() * usages.len());
 }

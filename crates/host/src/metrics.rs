@@ -4,7 +4,9 @@
 
 use super::registry::SessionHost;
 use pi_rpc_guarded_listener::StrangerEvent;
-use pi_rpc_protocol::{AgentMessage, AgentSessionEvent, Emission, Outbound, SessionStatus, Usage};
+use pi_rpc_protocol::{
+    AgentMessage, AgentSessionEvent, CompactionResult, Emission, Outbound, SessionStatus, Usage,
+};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{
@@ -180,8 +182,15 @@ impl Metrics {
                 AgentMessage::Assistant(message) => self.count_usage(&message.usage),
                 _ => None,
             },
+            AgentSessionEvent::CompactionEnd(event) => self.count_summary(event.result.as_ref()),
+            AgentSessionEvent::AutoCompactionEnd(event) => self.count_summary(event.result.as_ref()),
             _ => None,
         }
+    }
+
+    /// Counts the requests for the summary of a compaction.
+    fn count_summary(&self, result: Option<&CompactionResult>) -> Option<f64> {
+        self.count_usage(result?.usage.as_ref()?)
     }
 
     fn count_usage(&self, usage: &Usage) -> Option<f64> {

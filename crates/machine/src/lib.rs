@@ -77,6 +77,7 @@ pub use requests::{OpenRequest, Requests, ResponseHead, ResponseMatch, StrayResp
 pub use session_state::{
     known_members::KnownMembers,
     member_history::{Knowledge, MemberHistory},
+    prices::{Costs, PricedTokens, costs},
 };
 pub use session_switch::{SessionSwitch, SwitchEvent};
 pub use state::State;

@@ -138,7 +138,9 @@ impl Api {
     /// Creates the reader of one answer of `model`.
     pub fn reader_for(self, model: &Model) -> Box<dyn Reader> {
         match self {
+            Self::OpenaiCodexResponses => openai_codex::reader_for(model),
             Self::OpenaiCompletions => openai_completions::reader_for(model),
+            Self::OpenaiResponses => openai_responses::reader_with_tiers(model, openai_responses::DEAR_TIERS),
             _ => self.reader(),
         }
     }
@@ -151,9 +153,8 @@ impl Api {
             Self::GoogleGenerativeAi | Self::GoogleVertex => google::reader(),
             Self::AzureOpenaiResponses => openai_azure::reader(),
             Self::MistralConversations => mistral::reader(),
-            Self::OpenaiCodexResponses => openai_codex::reader(),
             Self::OpenaiCompletions => openai_completions::reader(),
-            Self::OpenaiResponses => openai_responses::reader(),
+            Self::OpenaiCodexResponses | Self::OpenaiResponses => openai_responses::reader(),
             Self::PiMessages => pi_messages::reader(),
         }
     }

@@ -59,6 +59,7 @@ pub mod openai_azure;
 pub mod openai_codex;
 pub mod openai_completions;
 pub mod openai_responses;
+mod openrouter_cost;
 pub mod pi_messages;
 mod provider;
 pub mod request;

@@ -9,6 +9,7 @@ use super::{
     openai_responses::{self, ENCRYPTED_THINKING, Features, Variant, body, cache_key, effort_or_none},
     request::{HttpRequest, ModelRequest, Reader, ZSTD},
 };
+use pi_rpc_protocol::Model;
 use serde_json::{Value, json};
 
 /// The path of the API below the address of a model.
@@ -22,9 +23,9 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     HttpRequest { url: url(request), headers: headers(request), body: whole_body(request), signing: None }
 }
 
-/// Creates the reader of one answer.
-pub fn reader() -> Box<dyn Reader> {
-    openai_responses::reader()
+/// Creates the reader of one answer of `model`.
+pub fn reader_for(model: &Model) -> Box<dyn Reader> {
+    openai_responses::reader_with_tiers(model, &["priority"])
 }
 
 fn url(request: &ModelRequest<'_>) -> String {

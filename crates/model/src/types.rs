@@ -107,15 +107,17 @@ pub struct TokenCounts {
     pub cache_write_1h: Option<u64>,
     /// Tokens of `output` that are thinking, where providers distinguish them.
     pub reasoning: Option<u64>,
-    /// The cost that the provider reports; `None` if it reports none.
+    /// What the provider says of the cost; `None`: the model's prices hold.
     pub billed: Option<Bill>,
 }
 
-/// A cost in millionths of a millionth of a dollar.
+/// What a provider says of the cost of an answer. Costs are in millionths of a millionth of a dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bill {
     /// Of everything together.
     Total(u64),
+    /// So many hundredths of the model's prices: of a service tier.
+    Percent(u32),
     /// By class of price.
     Parts {
         /// Of the input.

@@ -1,13 +1,13 @@
 //! The partial message: builds an assistant message from the events of a model's stream.
 
 use crate::io::Now;
+use pi_rpc_machine::{Costs, PricedTokens, costs};
 use pi_rpc_model::types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts};
 use pi_rpc_protocol::{
     AssistantContent, AssistantMessage, Cost, Dialect, DialectRedactedThinking, DialectUnfinishedStopReason,
     JsonObject, Model, ModelPrice, RedactedThinkingContent, Step, StopReason, TextContent, ThinkingContent,
     ThinkingLevel, ToolCall, Update, Usage, arguments_error, number, parse_arguments, parse_partial,
 };
-use serde_json::Number;
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -308,26 +308,26 @@ const REDACTED: &str = "[Reasoning redacted]";
 /// More tokens than any answer has. A provider may claim any number; sums over a session must not overflow.
 const MOST_TOKENS: u64 = 1 << 40;
 
-/// Tokens priced: dollars per million, in the originals' order of operations. `total_from_provider` is absent until
-/// something was counted.
+/// Tokens with what they cost. `total_from_provider` is absent until something was counted.
 fn usage(claimed: TokenCounts, price: &ModelPrice, total_from_provider: Option<bool>) -> Usage {
-    let counts = TokenCounts {
+    let hour = claimed.cache_write_1h.map(|count| count.min(MOST_TOKENS));
+    let counts = PricedTokens {
         input: claimed.input.min(MOST_TOKENS),
         output: claimed.output.min(MOST_TOKENS),
         cache_read: claimed.cache_read.min(MOST_TOKENS),
         cache_write: claimed.cache_write.min(MOST_TOKENS),
-        cache_write_1h: claimed.cache_write_1h.map(|count| count.min(MOST_TOKENS)),
-        reasoning: claimed.reasoning.map(|count| count.min(MOST_TOKENS)),
-        billed: claimed.billed,
+        cache_write_1h: hour.unwrap_or(0),
     };
-    let cost = |price: &Number, tokens: u64| price.as_f64().unwrap_or(0.0) / 1_000_000.0 * tokens as f64;
-    let (input, output) = (cost(&price.input, counts.input), cost(&price.output, counts.output));
-    let read = cost(&price.cache_read, counts.cache_read);
-    let write = cost(&price.cache_write, counts.cache_write);
+    let by_price = costs(price, &counts);
     let dollars = |picodollars: u64| picodollars as f64 / 1e12;
-    let ([input, output, read, write], total, total_from_provider) = match counts.billed {
-        None => ([input, output, read, write], input + output + read + write, total_from_provider),
-        Some(Bill::Total(total)) => ([input, output, read, write], dollars(total), Some(true)),
+    let sum = |[input, output, read, write]: Costs| input + output + read + write;
+    let ([input, output, read, write], total, total_from_provider) = match claimed.billed {
+        None => (by_price, sum(by_price), total_from_provider),
+        Some(Bill::Percent(percent)) => {
+            let of_tier = by_price.map(|cost| cost * f64::from(percent) / 100.0);
+            (of_tier, sum(of_tier), total_from_provider)
+        }
+        Some(Bill::Total(total)) => (by_price, dollars(total), Some(true)),
         Some(Bill::Parts { input, output, cache_read, cache_write, total }) => {
             ([input, output, cache_read, cache_write].map(dollars), dollars(total), None)
         }
@@ -347,7 +347,7 @@ fn usage(claimed: TokenCounts, price: &ModelPrice, total_from_provider: Option<b
             total: number(total),
             total_from_provider,
         },
-        cache_write1h: counts.cache_write_1h,
-        reasoning: counts.reasoning,
+        cache_write1h: hour,
+        reasoning: claimed.reasoning.map(|count| count.min(MOST_TOKENS)),
     }
 }

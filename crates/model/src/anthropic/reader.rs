@@ -2,6 +2,7 @@
 
 use crate::{
     openai::argument_text,
+    openrouter_cost::billed,
     request::Reader,
     sequence::BlockSequencer,
     sse::{NO_STOP_REASON, STREAM_CUT, read},
@@ -133,6 +134,7 @@ impl AnswerReader {
         if usage.is_object() {
             let hour = usage["cache_creation"]["ephemeral_1h_input_tokens"].as_u64();
             known.cache_write_1h = hour.or(known.cache_write_1h).or(Some(0));
+            known.billed = billed(usage).or(known.billed);
             self.out.emit(StreamEvent::Usage(self.usage));
         }
     }

@@ -7,10 +7,11 @@
 use super::{calls::Calls, messages::THINKING_KEYS};
 use crate::{
     openai::{ContentHash, UNKNOWN, error_text, text},
+    openrouter_cost::billed,
     request::Reader,
     sequence::BlockSequencer,
     sse::{NO_STREAM, STREAM_CUT, read},
-    types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
+    types::{BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
 use std::time::SystemTime;
@@ -208,25 +209,7 @@ fn usage(usage: &Value) -> Option<TokenCounts> {
         cache_read: cached,
         cache_write: written,
         reasoning: Some(reasoning),
-        billed: billed(usage).map(Bill::Total),
+        billed: billed(usage),
         ..TokenCounts::default()
     })
-}
-
-/// What OpenRouter says that the answer cost; with a key of the user's own at the vendor, both bills.
-fn billed(usage: &Value) -> Option<u64> {
-    let dollars = |value: &Value| value.as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0);
-    let own = dollars(&usage["cost"])?;
-    let total = match usage["is_byok"].as_bool()? {
-        false => own,
-        true => {
-            let details = &usage["cost_details"];
-            let parts = || {
-                let prompt = dollars(&details["upstream_inference_prompt_cost"])?;
-                Some(prompt + dollars(&details["upstream_inference_completions_cost"])?)
-            };
-            own + dollars(&details["upstream_inference_cost"]).or_else(parts)?
-        }
-    };
-    Some((total * 1e12).round() as u64)
 }

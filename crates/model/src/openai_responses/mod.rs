@@ -18,7 +18,7 @@ use super::{
     request::{HttpRequest, ModelRequest, Reader},
     types::ToolSpec,
 };
-use pi_rpc_protocol::{JsonObject, ThinkingLevel};
+use pi_rpc_protocol::{JsonObject, Model, ThinkingLevel};
 use serde_json::{Value, json};
 
 /// Effort that a request with efforts among its items names itself; it never changes, or the cache would be lost.
@@ -141,10 +141,21 @@ pub(super) fn effort_or_none<'a>(request: &ModelRequest<'a>) -> Option<&'a str> 
     effort(request).or(has_off.then_some("none"))
 }
 
-/// Creates the reader of one answer.
+/// Creates the reader of one answer of a server without service tiers.
 pub fn reader() -> Box<dyn Reader> {
     Box::new(reader::AnswerReader::default())
 }
+
+/// Creates the reader of one answer of `model` at a server that has a cheap service tier and the `dear` ones.
+/// Source: `openai-responses` and `openai-codex-responses` of pi 1.6.
+pub fn reader_with_tiers(model: &Model, dear: &[&'static str]) -> Box<dyn Reader> {
+    let percent = if model.id == "gpt-5.5" { 250 } else { 200 };
+    let tiers = dear.iter().map(|tier| (*tier, percent)).chain([("flex", 50)]);
+    Box::new(reader::AnswerReader::with_tiers(tiers.collect()))
+}
+
+/// The service tiers of OpenAI's own servers that cost more.
+pub const DEAR_TIERS: &[&str] = &["priority", "fast"];
 
 fn offer(tool: &ToolSpec, strict: Option<&Value>) -> Value {
     let mut offer = json!({

@@ -7,10 +7,11 @@
 use super::input::TextSignature;
 use crate::{
     openai::{ContentHash, UNKNOWN, argument_text, error_text, text},
+    openrouter_cost::billed,
     request::Reader,
     sequence::BlockSequencer,
     sse::{STREAM_CUT, read},
-    types::{BlockStart, Finish, StreamEvent, TokenCounts},
+    types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -23,6 +24,8 @@ pub struct AnswerReader {
     response_id: Option<String>,
     /// Hash of everything so far, for calls that come without an id.
     content_hash: ContentHash,
+    /// How many hundredths of the model's prices an answer of a service tier costs; of others: all.
+    tiers: Vec<(&'static str, u32)>,
 }
 
 #[derive(Debug)]
@@ -106,6 +109,11 @@ impl Reader for AnswerReader {
 }
 
 impl AnswerReader {
+    /// Creates the reader of an answer that may be of one of `tiers`.
+    pub fn with_tiers(tiers: Vec<(&'static str, u32)>) -> Self {
+        Self { tiers, ..Self::default() }
+    }
+
     fn read(&mut self, name: &str, event: &Value) {
         let delta = event["delta"].as_str().unwrap_or_default();
         match event["type"].as_str().unwrap_or(name) {
@@ -312,7 +320,9 @@ impl AnswerReader {
         self.response_id(response);
         self.add_encrypted_thinking(&response["output"]);
         if let Some(counts) = usage(&response["usage"]) {
-            self.out.emit(StreamEvent::Usage(counts));
+            let percent = self.tiers.iter().find(|(tier, _)| response["service_tier"] == *tier);
+            let billed = counts.billed.or(percent.map(|(_, percent)| Bill::Percent(*percent)));
+            self.out.emit(StreamEvent::Usage(TokenCounts { billed, ..counts }));
         }
         let called = self.items.iter().any(|item| item.kind == ItemKind::Call);
         for item in self.items.iter_mut().filter(|item| item.told && !item.ended) {
@@ -381,6 +391,7 @@ fn usage(usage: &Value) -> Option<TokenCounts> {
         cache_read: cached,
         cache_write: written,
         reasoning: Some(usage["output_tokens_details"]["reasoning_tokens"].as_u64().unwrap_or(0)),
+        billed: billed(usage),
         ..TokenCounts::default()
     })
 }

@@ -1,7 +1,11 @@
 //! Streams of Anthropic Messages, and their events.
 
 use crate::model_support::{self, CUT, shown};
-use pi_rpc_model::{api::Api, request::Reader};
+use pi_rpc_model::{
+    api::Api,
+    request::Reader,
+    types::{Bill, StreamEvent},
+};
 use serde_json::{Value, json};
 
 fn reader() -> Box<dyn Reader> {
@@ -274,4 +278,17 @@ fn model_and_hour_cache_are_read() {
         ];
         assert_eq!(shown(&model_support::read_all(reader(), &[begin.clone(), stop(word), over()])), expected);
     }
+}
+
+#[test]
+fn bill_of_openrouter_is_read() {
+    let mut last = stop("end_turn");
+    last["usage"]["cost"] = json!(0.5);
+    last["usage"]["is_byok"] = json!(false);
+    let events = model_support::read_all(reader(), &[last, over()]);
+    let bill = events.iter().find_map(|event| match event {
+        StreamEvent::Usage(counts) => counts.billed,
+        _ => None,
+    });
+    assert_eq!(bill, Some(Bill::Total(500_000_000_000)));
 }

@@ -2,12 +2,17 @@
 
 use crate::model_support::*;
 use pi_rpc_model::{
-    openai_codex::{reader, request},
-    request::HttpRequest,
+    api::Api,
+    openai_codex::request,
+    request::{HttpRequest, Reader},
 };
 use pi_rpc_protocol::ThinkingLevel;
 use serde_json::{Value, json};
 use std::time::{Duration, UNIX_EPOCH};
+
+fn reader() -> Box<dyn Reader> {
+    Api::OpenaiCodexResponses.reader()
+}
 
 fn asked(model: Value) -> Asked {
     let mut codex = json!({ "provider": "openai-codex", "baseUrl": "https://chatgpt.com/backend-api" });

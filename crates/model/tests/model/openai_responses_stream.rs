@@ -1,7 +1,11 @@
 //! Streams of Responses as servers send them, and their events.
 
 use crate::model_support::*;
-use pi_rpc_model::{openai_responses::reader, types::StreamEvent};
+use pi_rpc_model::{
+    openai_responses::{DEAR_TIERS, reader, reader_with_tiers},
+    types::{Bill, StreamEvent},
+};
+use pi_rpc_protocol::Model;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -360,4 +364,29 @@ fn tokens_written_to_cache_are_apart() {
     last["type"] = "response.done".into();
     last["response"]["usage"]["input_tokens_details"]["cache_write_tokens"] = json!(50);
     assert_eq!(shown(&read(reader(), &[created(), last]))[1], "usage 20, 20, 30, 50, 5 thought");
+}
+
+#[test]
+fn service_tier_scales_the_prices() {
+    let model = |id: &str| Asked::new("openai-responses", json!({ "id": id }), json!([])).endpoint.model;
+    let bill = |model: &Model, dear: &[&'static str], tier: &str| {
+        let mut last = completed("completed");
+        last["response"]["service_tier"] = tier.into();
+        read_all(reader_with_tiers(model, dear), &[created(), last]).into_iter().find_map(|event| match event
+        {
+            StreamEvent::Usage(counts) => Some(counts.billed),
+            _ => None,
+        })
+    };
+    let [usual, dear] = ["gpt-6.2-sol", "gpt-5.5"].map(model);
+    for (model, tier, percent) in [
+        (&usual, "flex", Some(50)),
+        (&usual, "priority", Some(200)),
+        (&usual, "fast", Some(200)),
+        (&dear, "priority", Some(250)),
+        (&usual, "default", None),
+    ] {
+        assert_eq!(bill(model, DEAR_TIERS, tier), Some(percent.map(Bill::Percent)), "{tier}");
+    }
+    assert_eq!(bill(&usual, &["priority"], "fast"), Some(None));
 }
