@@ -2,12 +2,14 @@
 //!
 //! [`parse`] makes [`HostOptions`] of a command line; `values` reads single values; [`HELP`] is the text of `--help`.
 
+mod budgets;
 mod help;
 mod values;
 
 use super::suggestions;
 use lexopt::prelude::*;
 use pi_rpc_config::{Environment, with_profile};
+use pi_rpc_engine::BudgetPlan;
 use pi_rpc_protocol::{Dialect, ThinkingLevel};
 use pi_rpc_server::{Hazard, PrintFormat};
 use pi_rpc_session_store::SyncPolicy;
@@ -21,7 +23,7 @@ use values::{
 pub use help::{HELP, HelpOption, help_groups, help_options};
 
 /// The options that take something away from a session. A misspelt one is refused: ignored, it would leave all of it.
-pub const NARROWING_OPTIONS: [&str; 13] = [
+pub const NARROWING_OPTIONS: [&str; 16] = [
     "tools",
     "no-tools",
     "no-builtin-tools",
@@ -35,10 +37,13 @@ pub const NARROWING_OPTIONS: [&str; 13] = [
     "no-approve",
     "no-session",
     "require-extensions",
+    "max-cost",
+    "max-turns",
+    "max-time",
 ];
 
 /// The options of a host's command line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostOptions {
     /// `--mode`.
     pub mode: Option<Mode>,
@@ -116,6 +121,8 @@ pub struct HostOptions {
     pub sync: SyncPolicy,
     /// `--disk-timeout`, in milliseconds; 0: none.
     pub disk_timeout_ms: Option<u64>,
+    /// `--max-cost`, `--max-turns`, `--max-time`.
+    pub budget: BudgetPlan,
     /// `--max-frame`, in bytes.
     pub max_frame: Option<usize>,
     /// `--max-queue`, in bytes.
@@ -338,6 +345,10 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("sync") => options.sync = sync(&text(&mut parser)?)?,
             Long("disk-timeout") => {
                 options.disk_timeout_ms = Some(seconds("--disk-timeout", &text(&mut parser)?)?);
+            }
+            Long(option @ ("max-cost" | "max-turns" | "max-time")) => {
+                let option = option.to_owned();
+                budgets::read(&option, &text(&mut parser)?, &mut options.budget)?;
             }
             Long("max-frame") => options.max_frame = Some(bytes("--max-frame", &mut parser)?),
             Long("max-queue") => options.max_queue = Some(bytes("--max-queue", &mut parser)?),

@@ -207,6 +207,7 @@ pub fn session_options(
         compaction_overrides: overrides.collect(),
         branch_reserve: settings.branch_reserve_tokens.unwrap_or(own.branch_reserve),
         syncs_runs: options.sync == SyncPolicy::Run,
+        budget: options.budget,
     };
     let tool_environment = ToolEnvironment {
         directory,

@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, fs, process::Stdio};
 type Row = (&'static str, &'static str, &'static [&'static str], i32, &'static str);
 
 /// The options of `serve`, `host`, `acp` and `attach` that narrow.
-const NARROWING: [Row; 25] = [
+const NARROWING: [Row; 28] = [
     ("tools", "all other tools", &["--tools", "read,-bash"], 1, "--tools: "),
     ("no-tools", "all tools", &["--no-tool"], 2, "--no-tools"),
     ("no-builtin-tools", "the built-in tools", &["--no-builtin-tool"], 2, "--no-builtin-tools"),
@@ -29,6 +29,9 @@ const NARROWING: [Row; 25] = [
     ("no-session", "the session's file", &["--no-sesion"], 2, "--no-session"),
     ("idle-timeout", "time of the provider", &["--idle-timeout", "soon"], 2, "--idle-timeout soon"),
     ("disk-timeout", "time of the disk", &["--disk-timeout", "soon"], 2, "--disk-timeout soon"),
+    ("max-cost", "dearer runs", &["--max-cost", "0"], 2, "--max-cost 0"),
+    ("max-turns", "longer runs", &["--max-turn", "1"], 2, "--max-turns"),
+    ("max-time", "longer runs", &["--max-time", "day=1"], 2, "--max-time day=1"),
     ("max-frame", "longer lines", &["--max-frame", "0"], 2, "--max-frame 0"),
     ("max-queue", "more messages", &["--max-queue", "0"], 2, "--max-queue 0"),
     ("max-unread", "more output", &["--max-unread", "0"], 2, "--max-unread 0"),

@@ -112,6 +112,19 @@ fn cut_answer_is_printed_and_fails() {
 }
 
 #[test]
+fn run_at_its_limit_exits_with_4() {
+    let dir = place(
+        &json!([{ "say": [{ "tool": "bash", "arguments": { "command": "true" } }] }, { "say": [{ "text": "Done." }] }]),
+    );
+    for mode in ["text", "json"] {
+        let run = printing(dir.path(), Dialect::Pi1, &["--mode", mode, "--max-turns", "1", "Go on"]);
+        let (status, _, stderr) = printed(run, "");
+        let reason = "The run has reached its budget of 1 answer.";
+        assert!(status == Some(4) && stderr.contains(reason), "{mode}: {status:?}, {stderr}");
+    }
+}
+
+#[test]
 fn unknown_option_is_refused_in_pi_1() {
     let dir = place(&json!([{ "say": [{ "text": "Hello." }] }]));
     let run = |dialect| printed(printing(dir.path(), dialect, &["-p", "--foo=1", "go"]), "");

@@ -3,6 +3,7 @@
 use crate::{
     activity::{Activity, Next},
     backlog::{Backlog, QueuedLine},
+    budget::Budget,
     consent_patterns::ConsentPatterns,
     extensions::{
         hook::Hook,
@@ -44,6 +45,8 @@ pub struct Engine {
     pub(crate) queues: Queues,
     pub(crate) activity: Activity,
     pub(crate) series: Series,
+    /// What is spent of the budgets.
+    pub(crate) budget: Budget,
     pub(crate) backlog: Backlog,
     /// Outstanding requests of models, tools, shells and files.
     pub(crate) requests: Requests,
@@ -86,6 +89,7 @@ impl Engine {
             queues: Queues::new(),
             activity: Activity::new(setup.dialect, setup.checked),
             series: Series::default(),
+            budget: Budget::default(),
             backlog: Backlog::default(),
             requests: Requests::default(),
             extensions: ExtensionHost::new(

@@ -177,6 +177,7 @@ impl Engine {
             ExtensionOutput::Query { process, query } => self.query(process, query),
             ExtensionOutput::DialogClosed(id) => self.activity.close_dialog(&id),
             ExtensionOutput::CallConsent { at, response } => self.on_call_consent(at, response),
+            ExtensionOutput::LimitResponse { response } => self.on_limit_response(response),
             ExtensionOutput::LoginDialog { login, response } => self.on_login_dialog(login, response),
             ExtensionOutput::ActionConsent { action, response } => self.on_action_consent(action, response),
             ExtensionOutput::ModelEvents { call, events } => {

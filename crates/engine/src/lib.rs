@@ -76,6 +76,7 @@
 mod actions;
 mod activity;
 mod backlog;
+mod budget;
 mod capacity;
 mod commands;
 pub mod consent;
@@ -122,6 +123,7 @@ mod tool_result;
 mod toolbox;
 pub mod ttsr;
 
+pub use budget::{BudgetLimits, BudgetPlan};
 pub use core::Engine;
 pub use io::{
     CallId, Input, LoginEnd, LoginNotice, LoginStart, ModelCall, ModelSelection, Now, Output, Purpose,

@@ -356,6 +356,7 @@ impl Engine {
         let planned = prelude.is_some();
         let inputs = prelude.into_iter().chain([AgentMessage::User(start.message)]);
         self.todos.reset_reminders();
+        self.begin_budget();
         let inputs = inputs.chain(waiting).chain(added).map(TurnInput::from);
         self.start_run_under(system_prompt, inputs, start.is_aborted);
         if let Some(run) = self.activity.run_mut().filter(|_| planned) {

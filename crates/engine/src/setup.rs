@@ -1,6 +1,6 @@
 //! Configuration of an engine.
 
-use crate::{limits::Limits, model_choices::ModelChoice, toolbox::arguments::Toolbox};
+use crate::{budget::BudgetPlan, limits::Limits, model_choices::ModelChoice, toolbox::arguments::Toolbox};
 use pi_rpc_prompt::{Commands, Instructions, PromptSource};
 use pi_rpc_protocol::{
     Base, Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel,
@@ -107,7 +107,7 @@ pub struct HostedExtensions {
 }
 
 /// The settings that a session starts with; commands change them for the session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Modes {
     /// Whether a turn takes one steering message or all.
     pub steering: QueueMode,
@@ -131,6 +131,8 @@ pub struct Modes {
     pub branch_reserve: u64,
     /// Whether the session file is synced to the disk before `agent_end` is emitted.
     pub syncs_runs: bool,
+    /// How much a run and the session may spend before the host is asked.
+    pub budget: BudgetPlan,
 }
 
 /// Where sessions are stored.
@@ -176,6 +178,7 @@ impl Modes {
             compaction_overrides: BTreeMap::new(),
             branch_reserve: defaults.reserve_tokens,
             syncs_runs: false,
+            budget: BudgetPlan::default(),
         }
     }
 }

@@ -8,7 +8,7 @@ use pi_rpc_engine::Input;
 use pi_rpc_protocol::{
     AgentMessage, AssistantContent, Emission, ImageContent, Inbound, Outbound, PromptCommand, RequestId,
     RpcCommand, RpcExtensionUIRequest, RpcExtensionUIResponse, RpcResponse, SessionHeader, StopReason,
-    UICancelledResponse,
+    UICancelledResponse, texts,
 };
 use std::collections::VecDeque;
 
@@ -35,6 +35,8 @@ pub struct PrintMode {
     answers: VecDeque<Input>,
     /// The error of a refused prompt; no further one is sent.
     refused: Option<String>,
+    /// Whether a limit of a budget was reached: nobody was there to raise it.
+    is_at_limit: bool,
     /// Whether the end of input was returned.
     has_ended: bool,
 }
@@ -44,9 +46,17 @@ pub struct PrintMode {
 pub struct PrintResult {
     /// The rest of the output, line feeds included.
     pub text: String,
-    /// Why the run failed, for stderr and the exit status.
+    /// Why the run failed, for stderr.
     pub failure: Option<String>,
+    /// The exit status of a run that failed.
+    pub failed_status: u8,
 }
+
+/// The exit status of a run that failed.
+const FAILED: u8 = 1;
+
+/// The exit status of a run that ended at a limit of its budget.
+const AT_LIMIT: u8 = 4;
 
 /// The failure of a run whose answer has reached the limit of the model's output.
 const CUT_ANSWER: &str = "Response was truncated: the model reached its output token limit.";
@@ -54,7 +64,16 @@ const CUT_ANSWER: &str = "Response was truncated: the model reached its output t
 impl PrintMode {
     /// Runs `prompts` in order, the first with `images`.
     pub const fn new(printed: PrintFormat, prompts: VecDeque<String>, images: Vec<ImageContent>) -> Self {
-        Self { printed, prompts, images, sent: 0, answers: VecDeque::new(), refused: None, has_ended: false }
+        Self {
+            printed,
+            prompts,
+            images,
+            sent: 0,
+            answers: VecDeque::new(),
+            refused: None,
+            is_at_limit: false,
+            has_ended: false,
+        }
     }
 
     /// The first line of the output, for [`PrintFormat::Events`].
@@ -110,7 +129,12 @@ impl PrintMode {
 
     /// The result at the end of the conversation, whose last message is `last`.
     pub fn end(&mut self, last: Option<&AgentMessage>) -> PrintResult {
-        let nothing = |failure| PrintResult { text: String::new(), failure };
+        let failed_status = if self.is_at_limit { AT_LIMIT } else { FAILED };
+        let nothing = |failure| PrintResult { text: String::new(), failure, failed_status };
+        // Events alone show neither; the status does.
+        if self.is_at_limit && self.printed == PrintFormat::Events {
+            self.refused.get_or_insert_with(|| error_text(last));
+        }
         let last = match (self.refused.take(), last) {
             (None, Some(AgentMessage::Assistant(last))) if self.printed == PrintFormat::Answer => last,
             (refused, _) => return nothing(refused),
@@ -125,13 +149,17 @@ impl PrintMode {
         });
         // What was cut is printed as far as it goes. Source: pi 1.6.0, observed.
         let is_cut = last.stop_reason == StopReason::Length;
-        PrintResult { text: texts.collect(), failure: is_cut.then(|| CUT_ANSWER.to_owned()) }
+        let failure = is_cut.then(|| CUT_ANSWER.to_owned());
+        PrintResult { text: texts.collect(), failure, failed_status }
     }
 
     /// Cancels a dialog, as there is no user.
     fn cancel_dialog(&mut self, request: &RpcExtensionUIRequest) {
         let id = match request {
-            RpcExtensionUIRequest::Select(it) => &it.id,
+            RpcExtensionUIRequest::Select(it) => {
+                self.is_at_limit |= it.options.last() == Some(&texts::budget_stop());
+                &it.id
+            }
             RpcExtensionUIRequest::Confirm(it) => &it.id,
             RpcExtensionUIRequest::Input(it) => &it.id,
             RpcExtensionUIRequest::Editor(it) => &it.id,
@@ -140,5 +168,13 @@ impl PrintMode {
         let cancelled = UICancelledResponse { id: id.clone(), timed_out: None };
         let answer = RpcExtensionUIResponse::UICancelledResponse(cancelled);
         self.answers.push_back(Input::line(Ok(Inbound::ExtensionUIResponse(answer))));
+    }
+}
+
+/// The error of the last answer; empty without one.
+fn error_text(last: Option<&AgentMessage>) -> String {
+    match last {
+        Some(AgentMessage::Assistant(last)) => last.error_message.clone().unwrap_or_default(),
+        _ => String::new(),
     }
 }

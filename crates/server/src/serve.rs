@@ -167,9 +167,9 @@ pub async fn serve(options: Options) -> Result<u8, ServeError> {
     }
     let last = runner.engine.messages().last();
     let printed = outbox.print_mode().filter(|_| !stopping).map(|print| print.end(last.map(|last| &**last)));
-    let failure = printed.and_then(|PrintResult { text, failure }| {
+    let failure = printed.and_then(|PrintResult { text, failure, failed_status }| {
         outbox.push_bytes(text.into_bytes());
-        failure
+        Some(ServeError { text: failure?, status: failed_status })
     });
     outbox.flush();
     runner.end().await;
@@ -181,7 +181,7 @@ pub async fn serve(options: Options) -> Result<u8, ServeError> {
     let hurry = stopping || dialect.record().end_of_input == DialectEndOfInput::Exit;
     let status = finish(outbox, &mut signals, hurry, status).await;
     match failure {
-        Some(failure) if status == 0 => Err(failure.into()),
+        Some(failure) if status == 0 => Err(failure),
         _ => Ok(status),
     }
 }

@@ -88,6 +88,10 @@ Extensions:
                                repository
 
 Limits:
+  --max-cost <DOLLARS>         Ask the user before a run goes on that has cost so much; session=DOLLARS: for the whole
+                               session. Several limits are separated by commas. Without a user the run ends there
+  --max-turns <N>              The same for its answers
+  --max-time <SECONDS>         The same for the time in which it works
   --max-frame <BYTES>          Refuse longer lines of the host (64 MiB)
   --max-queue <BYTES>          Refuse messages and commands while so much is queued (64 MiB)
   --max-unread <BYTES>         Read no commands while so many bytes of frames are pending; models and tools pause at a

@@ -35,6 +35,8 @@ pub enum DialogOwner {
     },
     /// The engine, before the tool call at this place of the batch runs.
     Call(usize),
+    /// The engine, before a run goes on beyond a limit of its budget.
+    Budget,
     /// The engine, for the login with this id.
     Login(CallId),
     /// The agent behind the server, for its request with this id.
@@ -79,13 +81,15 @@ impl Dialog {
     pub const fn origin(&self) -> Option<CallId> {
         match self.owner {
             DialogOwner::Extension { origin, .. } | DialogOwner::Action { origin, .. } => origin,
-            DialogOwner::Call(_) | DialogOwner::Login(_) | DialogOwner::Agent(_) => None,
+            DialogOwner::Call(_) | DialogOwner::Budget | DialogOwner::Login(_) | DialogOwner::Agent(_) => {
+                None
+            }
         }
     }
 
-    /// Whether the dialog asks for consent to a call of the batch.
-    pub const fn is_of_call(&self) -> bool {
-        matches!(self.owner, DialogOwner::Call(_))
+    /// Whether the engine asks for the open run: for consent to a call of the batch, or at a limit of its budget.
+    pub const fn is_of_run(&self) -> bool {
+        matches!(self.owner, DialogOwner::Call(_) | DialogOwner::Budget)
     }
 
     /// Detaches the dialog from a request that is over: it then belongs to the extension.

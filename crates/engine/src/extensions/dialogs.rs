@@ -58,6 +58,11 @@ impl ExtensionHost {
         self.open_dialog(DialogOwner::Call(at), request, None, context);
     }
 
+    /// Opens the dialog by which the host is asked whether a run goes on beyond a limit.
+    pub fn request_budget(&mut self, request: RpcExtensionUIRequest, context: &mut Context<'_>) {
+        self.open_dialog(DialogOwner::Budget, request, None, context);
+    }
+
     /// Shows the page of a login.
     pub fn show_login_page(&mut self, mut request: RpcExtensionUIRequest, context: &mut Context<'_>) {
         request.set_id(ui_id(context));
@@ -277,6 +282,7 @@ impl ExtensionHost {
         match owner {
             DialogOwner::Extension { process, id, .. } => self.respond_to_dialog(process, id, response),
             DialogOwner::Call(at) => self.push(ExtensionOutput::CallConsent { at, response }),
+            DialogOwner::Budget => self.push(ExtensionOutput::LimitResponse { response }),
             DialogOwner::Agent(request) => {
                 self.push(ExtensionOutput::Perform(Output::AgentDialogClosed { request, response }));
             }

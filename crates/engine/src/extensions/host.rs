@@ -144,6 +144,8 @@ pub enum ExtensionOutput {
     DialogClosed(String),
     /// The host has responded, or not, whether the call at this place of the batch may run.
     CallConsent { at: usize, response: Option<RpcExtensionUIResponse> },
+    /// The dialog of a run at a limit of its budget has closed; `None`: without a response.
+    LimitResponse { response: Option<RpcExtensionUIResponse> },
     /// The host has responded, or not, whether a tool may run for the action.
     ActionConsent { action: CallId, response: Option<RpcExtensionUIResponse> },
     /// The host has responded, or not, to the dialog of a login.

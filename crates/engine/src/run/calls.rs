@@ -155,8 +155,8 @@ impl Engine {
         self.with_extensions(|host, context| {
             host.cancel_requests(RequestKind::is_of_call, CANCEL_TIMEOUT, context)
         });
-        // The dialogs by which the host is asked about the calls.
-        while self.with_extensions(|host, context| host.close_next_dialog(|it| it.is_of_call(), context)) {}
+        // The dialogs by which the host is asked about the calls, or whether the run goes on.
+        while self.with_extensions(|host, context| host.close_next_dialog(|it| it.is_of_run(), context)) {}
     }
 
     /// Handles the end of a tool.

@@ -106,9 +106,12 @@ impl Engine {
         }
     }
 
-    /// Whether automatic compaction is enabled now.
+    /// Whether automatic compaction is enabled now. At a limit of the budget the host is asked first.
     fn may_compact(&self) -> bool {
-        self.modes.auto_compaction && !self.store.has_failed() && !self.activity.lifecycle().aborts_work()
+        self.modes.auto_compaction
+            && !self.store.has_failed()
+            && !self.activity.lifecycle().aborts_work()
+            && self.reached_limit().is_none()
     }
 
     /// Compacts if it is time to, judged by the last answer. What is `next` waits for that, or is given back.

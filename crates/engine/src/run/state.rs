@@ -1,6 +1,7 @@
 //! An open run: its data, and its phases with theirs.
 
 use crate::{
+    budget::ReachedLimit,
     io::CallId,
     queues::TurnInput,
     run::{batch::Batch, compaction::Compaction, partial_message::has_failed},
@@ -43,6 +44,8 @@ pub enum Phase {
     Between,
     /// A turn is open. These messages are still to be emitted before a model is requested.
     Turn(VecDeque<TurnInput>),
+    /// The host is asked whether the run goes on beyond a limit of its budget.
+    AtLimit(ReachedLimit),
     /// The `context` hook is outstanding.
     Context,
     /// A model is requested; its message has not begun.
@@ -68,7 +71,9 @@ impl Phase {
         match self {
             // The end of a compaction is emitted between the turns.
             Self::Between => matches!(state, FlowState::StreamingBetween | FlowState::StreamingCompacting),
-            Self::Turn(_) | Self::Context | Self::Requested(_) => matches!(state, FlowState::StreamingTurn),
+            Self::Turn(_) | Self::AtLimit(_) | Self::Context | Self::Requested(_) => {
+                matches!(state, FlowState::StreamingTurn)
+            }
             Self::Message(_) | Self::Answered(_) => matches!(state, FlowState::StreamingMessage),
             Self::Tools { .. } => matches!(state, FlowState::StreamingTools),
             Self::Compacting(_) => matches!(state, FlowState::StreamingCompacting),

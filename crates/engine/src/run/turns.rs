@@ -38,6 +38,7 @@ impl Engine {
     ) {
         let early_end = (is_aborted || self.ends_at_once()).then_some(EarlyEnd::Aborted);
         self.abandon_navigation();
+        self.budget.start(self.now.monotonic);
         self.series.delivers_queued = false;
         if self.chains_runs() {
             self.series.chain.get_or_insert_default().aborted |= early_end.is_some();
@@ -90,6 +91,7 @@ impl Engine {
             Phase::Tools { batch: Some(_), .. } => return self.advance_batch(),
             Phase::Tools { batch: None, .. } => self.on_answer_emitted(),
             Phase::Between
+            | Phase::AtLimit(_)
             | Phase::Context
             | Phase::Requested(_)
             | Phase::Message(_)
@@ -177,8 +179,11 @@ impl Engine {
         }
     }
 
-    /// Requests the model, after the `context` hook if one is registered.
+    /// Requests the model, after the `context` hook if one is registered, unless the run or its session has reached a limit.
     fn prepare_request(&mut self) {
+        if let Some(limit) = self.reached_limit() {
+            return self.pause_at_limit(limit);
+        }
         if !self.is_hooked(HookName::Context) {
             return self.request_answer(self.store.session.messages().clone());
         }
@@ -336,6 +341,7 @@ impl Engine {
     /// Ends the open run.
     pub(crate) fn end_run(&mut self) {
         let ends_chains = self.ends_chains();
+        self.budget.pause(self.now.monotonic);
         let Some(run) = self.activity.run() else { return };
         let ended = run.ended().map(Box::new);
         if let Some(chain) = self.series.chain.as_mut().filter(|_| ends_chains) {

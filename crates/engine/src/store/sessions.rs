@@ -1,6 +1,7 @@
 //! Commands that open, change, fork, clone, name and export sessions.
 
 use crate::{
+    budget::Budget,
     core::Engine,
     extensions::{hook::Hook, process::FailureSource},
     io::Output,
@@ -351,6 +352,7 @@ impl Engine {
         self.cancel_shells();
         self.queues.next_prompt.clear();
         self.tools.consent_patterns.allowed.clear();
+        self.budget = Budget::default();
         self.series.overflowed = false;
         self.store.retry_write();
     }

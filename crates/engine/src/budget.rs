@@ -1,0 +1,240 @@
+//! Budgets: how much a run and a session may cost, how many answers they may have and how long they may work.
+//!
+//! Before each request of a run it is looked what was spent. At a limit the run pauses: the host is asked whether it goes
+//! on, with as much again, or ends. So at most one answer goes beyond a limit. Without a host that answers (its input has
+//! ended, the dialog was cancelled) the run ends. The time in which the host is asked does not count.
+
+use crate::{
+    activity::Next,
+    core::Engine,
+    run::state::{EarlyEnd, Phase, Run},
+};
+use pi_rpc_protocol::{RpcExtensionUIRequest, RpcExtensionUIResponse, SelectRequest, errors, texts};
+use std::{collections::VecDeque, time::Duration};
+
+/// Limits of what is spent; `None`: no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BudgetLimits {
+    /// US dollars.
+    pub dollars: Option<f64>,
+    /// Answers of models.
+    pub turns: Option<u64>,
+    /// Time in which runs are open.
+    pub time: Option<Duration>,
+}
+
+/// The limits of each run, and of a session together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BudgetPlan {
+    /// Of one prompt, with the retries and queued messages that follow it.
+    pub run: BudgetLimits,
+    /// Of a session, with what its file has from before; time of this process alone.
+    pub session: BudgetLimits,
+}
+
+/// What was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Spent {
+    dollars: f64,
+    turns: u64,
+    time: Duration,
+}
+
+/// A limit that is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReachedLimit {
+    scope: BudgetScope,
+    measure: Measure,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BudgetScope {
+    Run,
+    Session,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measure {
+    Dollars,
+    Turns,
+    Time,
+}
+
+/// What is spent of the budgets, and what the host has granted beyond them.
+#[derive(Debug, Default)]
+pub struct Budget {
+    /// The limits, with what the host has granted in this session.
+    granted: Option<BudgetPlan>,
+    /// What the session had spent when the prompt of the open run came.
+    before_run: Spent,
+    /// Time in which runs were open, up to `since`.
+    worked: Duration,
+    /// From when on an open run works.
+    since: Option<Duration>,
+}
+
+impl BudgetPlan {
+    /// Whether nothing is limited.
+    pub fn is_unlimited(&self) -> bool {
+        *self == Self::default()
+    }
+
+    const fn of(&mut self, scope: BudgetScope) -> &mut BudgetLimits {
+        match scope {
+            BudgetScope::Run => &mut self.run,
+            BudgetScope::Session => &mut self.session,
+        }
+    }
+}
+
+impl BudgetLimits {
+    /// The measure whose limit `spent` has reached.
+    fn reached(&self, spent: &Spent) -> Option<Measure> {
+        let is = |reached: Option<bool>, measure| reached.unwrap_or(false).then_some(measure);
+        is(self.dollars.map(|limit| spent.dollars >= limit), Measure::Dollars)
+            .or(is(self.turns.map(|limit| spent.turns >= limit), Measure::Turns))
+            .or(is(self.time.map(|limit| spent.time >= limit), Measure::Time))
+    }
+
+    /// Raises the limit of `measure` by `by` so that it is above what was spent.
+    fn raise(&mut self, measure: Measure, by: &Self, spent: &Spent) {
+        match (measure, self, by) {
+            (Measure::Dollars, Self { dollars: Some(limit), .. }, Self { dollars: Some(by), .. }) => {
+                *limit = limit.max(spent.dollars) + by;
+            }
+            (Measure::Turns, Self { turns: Some(limit), .. }, Self { turns: Some(by), .. }) => {
+                *limit = (*limit).max(spent.turns).saturating_add(*by);
+            }
+            (Measure::Time, Self { time: Some(limit), .. }, Self { time: Some(by), .. }) => {
+                *limit = (*limit).max(spent.time).saturating_add(*by);
+            }
+            _ => {}
+        }
+    }
+
+    /// The limit of `measure`, in words.
+    fn words(&self, measure: Measure) -> String {
+        match measure {
+            Measure::Dollars => texts::budget_dollars(&self.dollars.unwrap_or(0.0).to_string()),
+            Measure::Turns if self.turns == Some(1) => texts::budget_turn(),
+            Measure::Turns => texts::budget_turns(&self.turns.unwrap_or(0).to_string()),
+            Measure::Time => texts::budget_seconds(&self.time.unwrap_or_default().as_secs_f64().to_string()),
+        }
+    }
+}
+
+impl Budget {
+    /// Begins to count the time of a run, unless it is counted.
+    pub fn start(&mut self, now: Duration) {
+        self.since.get_or_insert(now);
+    }
+
+    /// Stops counting the time.
+    pub fn pause(&mut self, now: Duration) {
+        if let Some(since) = self.since.take() {
+            self.worked += now.saturating_sub(since);
+        }
+    }
+
+    fn time(&self, now: Duration) -> Duration {
+        self.worked + self.since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
+    }
+}
+
+impl Engine {
+    /// Begins the budget of a prompt's run.
+    pub(crate) fn begin_budget(&mut self) {
+        if self.modes.budget.is_unlimited() {
+            return;
+        }
+        self.budget.before_run = self.spent();
+        if let Some(granted) = &mut self.budget.granted {
+            granted.run = self.modes.budget.run;
+        }
+    }
+
+    /// What the session has spent.
+    fn spent(&self) -> Spent {
+        let totals = self.store.session.tree().totals();
+        Spent { dollars: totals.cost, turns: totals.assistant, time: self.budget.time(self.now.monotonic) }
+    }
+
+    /// What the open run has spent, and its session.
+    fn spent_of(&self, scope: BudgetScope) -> Spent {
+        let (all, before) = (self.spent(), self.budget.before_run);
+        match scope {
+            BudgetScope::Session => all,
+            BudgetScope::Run => Spent {
+                dollars: all.dollars - before.dollars,
+                turns: all.turns.saturating_sub(before.turns),
+                time: all.time.saturating_sub(before.time),
+            },
+        }
+    }
+
+    /// The limit that the open run or its session has reached.
+    pub(crate) fn reached_limit(&self) -> Option<ReachedLimit> {
+        if self.modes.budget.is_unlimited() {
+            return None;
+        }
+        let granted = self.budget.granted.unwrap_or(self.modes.budget);
+        let reached = |scope, limits: BudgetLimits| {
+            let measure = limits.reached(&self.spent_of(scope))?;
+            Some(ReachedLimit { scope, measure })
+        };
+        reached(BudgetScope::Session, granted.session).or_else(|| reached(BudgetScope::Run, granted.run))
+    }
+
+    /// Asks the host whether the run goes on beyond the limit.
+    pub(crate) fn pause_at_limit(&mut self, limit: ReachedLimit) {
+        self.budget.pause(self.now.monotonic);
+        self.carry(Next::Phase(Phase::AtLimit(limit)));
+        if self.activity.lifecycle().is_input_over() {
+            return self.on_limit_response(None);
+        }
+        let mut plan = self.modes.budget;
+        let by = plan.of(limit.scope).words(limit.measure);
+        let title = self.limit_text(limit);
+        let options = vec![texts::budget_go_on(&by), texts::budget_stop()];
+        let request =
+            SelectRequest { id: String::new(), title, options, timeout: None, option_details: None };
+        let request = RpcExtensionUIRequest::from(request);
+        self.with_extensions(|host, context| host.request_budget(request, context));
+    }
+
+    /// Goes on beyond the limit or ends the run, by the host's dialog response; anything but a yes is a no.
+    pub(crate) fn on_limit_response(&mut self, response: Option<RpcExtensionUIResponse>) {
+        let Some(Phase::AtLimit(limit)) = self.activity.phase() else { return };
+        let limit = *limit;
+        self.carry(Next::Phase(Phase::Turn(VecDeque::new())));
+        if self.activity.run().is_some_and(Run::ends_early) {
+            return;
+        }
+        let goes_on = match response {
+            Some(RpcExtensionUIResponse::UIValueResponse(response)) => response.value != texts::budget_stop(),
+            _ => false,
+        };
+        if goes_on {
+            let spent = self.spent_of(limit.scope);
+            let mut plan = self.modes.budget;
+            let granted = self.budget.granted.get_or_insert(plan);
+            granted.of(limit.scope).raise(limit.measure, plan.of(limit.scope), &spent);
+            return self.budget.start(self.now.monotonic);
+        }
+        let text = self.limit_text(limit);
+        if let Some(run) = self.activity.run_mut() {
+            run.early_end = Some(EarlyEnd::Failed(text));
+        }
+    }
+
+    /// The limit that is reached, in words.
+    fn limit_text(&self, limit: ReachedLimit) -> String {
+        let base = self.dialect.base();
+        let mut granted = self.budget.granted.unwrap_or(self.modes.budget);
+        let words = granted.of(limit.scope).words(limit.measure);
+        match limit.scope {
+            BudgetScope::Run => errors::run_budget(base, &words),
+            BudgetScope::Session => errors::session_budget(base, &words),
+        }
+    }
+}
