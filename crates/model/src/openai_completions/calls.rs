@@ -7,14 +7,11 @@ use crate::{
 };
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use std::collections::HashMap;
 
 /// The calls of one answer, in the order in which they began.
 #[derive(Debug, Default)]
 pub struct Calls {
     calls: Vec<StreamedCall>,
-    /// Signatures that came before their call, by its id.
-    details: HashMap<String, String>,
 }
 
 #[derive(Debug, Default)]
@@ -88,24 +85,6 @@ impl Calls {
         }
     }
 
-    /// Adds a call's encrypted signature, to be sent back with it; other details are ignored.
-    pub fn detail(&mut self, detail: &Value, out: &mut BlockSequencer) {
-        let (Some("reasoning.encrypted"), Some(id), true) =
-            (text(detail, "type"), text(detail, "id"), text(detail, "data").is_some())
-        else {
-            return;
-        };
-        let place = self.calls.iter().find(|call| call.id == id).and_then(StreamedCall::index);
-        match place {
-            Some(index) => out.sign(index, detail.to_string()),
-            None => {
-                let detail = detail.to_string();
-                out.count_bytes(id.len() + detail.len());
-                self.details.insert(id.to_owned(), detail);
-            }
-        }
-    }
-
     /// Prepares for another block: emits calls that were held back, and ends complete ones.
     pub fn close_for_next_block(&mut self, content_hash: &ContentHash, out: &mut BlockSequencer) {
         for at in 0..self.calls.len() {
@@ -171,9 +150,6 @@ impl Calls {
             (0..fragments).for_each(|_| out.delta(index, ""));
         }
         call.state = CallState::Open(index);
-        if let Some(detail) = self.details.remove(&call.id) {
-            out.sign(index, detail);
-        }
         index
     }
 
@@ -190,13 +166,6 @@ impl StreamedCall {
             CallState::Held(_) if piece.starts_with(&self.name) => piece.clone_into(&mut self.name),
             CallState::Held(_) => self.name.push_str(piece),
             CallState::Open(_) | CallState::Ended(_) => {}
-        }
-    }
-
-    fn index(&self) -> Option<usize> {
-        match self.state {
-            CallState::Held(_) => None,
-            CallState::Open(index) | CallState::Ended(index) => Some(index),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Converts the conversation to messages of Chat Completions.
 
+use super::reasoning_details::of_signature;
 use crate::{
     compat::Compat,
     convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, convert, plain_id},
@@ -72,18 +73,23 @@ fn assistant(turn: &AssistantTurn<'_>, model: &Model, compat: &Compat) -> Option
     let mut texts = Vec::new();
     let mut thinking: Vec<(&str, Option<&str>)> = Vec::new();
     let mut calls = Vec::new();
-    let mut details = Vec::new();
+    let mut details: Option<Value> = None;
+    // In session files of earlier versions, a call's signature is its encrypted thinking.
+    let mut of_calls = Vec::new();
     for block in &turn.blocks {
         match block {
             ChatBlock::Text { text, .. } if !text.trim().is_empty() => texts.push(*text),
-            ChatBlock::Thinking { text, signature } if !text.trim().is_empty() => {
-                thinking.push((text, *signature))
+            ChatBlock::Thinking { text, signature } => {
+                details = details.or_else(|| of_signature((*signature)?));
+                if !text.trim().is_empty() {
+                    thinking.push((text, *signature));
+                }
             }
             ChatBlock::Call { id, name, arguments, signature } => {
                 calls.push(call(id, name, arguments));
-                details.extend(signature.and_then(|detail| serde_json::from_str::<Value>(detail).ok()));
+                of_calls.extend(signature.and_then(|detail| serde_json::from_str::<Value>(detail).ok()));
             }
-            ChatBlock::Text { .. } | ChatBlock::Thinking { .. } | ChatBlock::Redacted { .. } => {}
+            ChatBlock::Text { .. } | ChatBlock::Redacted { .. } => {}
         }
     }
     let content = content(&texts, &thinking, compat);
@@ -96,14 +102,16 @@ fn assistant(turn: &AssistantTurn<'_>, model: &Model, compat: &Compat) -> Option
     let key = thinking.first().and_then(|(_, key)| *key).filter(|key| THINKING_KEYS.contains(key));
     // This gateway takes thinking back under one key only.
     let key = key.map(|key| if model.provider == "opencode-go" { "reasoning_content" } else { key });
-    if let (Some(key), false) = (key, compat.thinking_as_text) {
+    let details = details.or_else(|| (!of_calls.is_empty()).then(|| of_calls.into()));
+    // The details are the structured form of the same thinking.
+    if let (Some(key), false, None) = (key, compat.thinking_as_text, &details) {
         message[key] = joined(&thinking, "\n").into();
     }
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();
     }
-    if !details.is_empty() {
-        message["reasoning_details"] = details.into();
+    if let Some(details) = details {
+        message["reasoning_details"] = details;
     }
     if compat.reasoning_content && model.reasoning && message.get("reasoning_content").is_none() {
         message["reasoning_content"] = "".into();

@@ -6,6 +6,7 @@ pub(super) mod cache_marks;
 pub(super) mod calls;
 mod messages;
 mod reader;
+mod reasoning_details;
 mod thinking;
 
 use super::{

@@ -4,7 +4,7 @@
 //! call is emitted once its arguments begin, because its name may come in pieces until then; it ends when another
 //! block begins, or, if its arguments are incomplete by then, when they are complete. Later blocks wait.
 
-use super::{calls::Calls, messages::THINKING_KEYS};
+use super::{calls::Calls, messages::THINKING_KEYS, reasoning_details::ReasoningDetails};
 use crate::{
     openai::{ContentHash, UNKNOWN, error_text, text},
     openrouter_cost::billed,
@@ -22,8 +22,13 @@ pub struct AnswerReader {
     /// Whether the server gives a reason for the end of an answer.
     gives_reason: bool,
     out: BlockSequencer,
-    /// The open block of text or thinking.
-    prose: Option<Prose>,
+    /// The open block of thinking.
+    thinking: Option<OpenThinking>,
+    /// The open block of text, which waits while thinking is open.
+    text: Option<usize>,
+    /// Index of the first block of thinking.
+    first_thinking: Option<usize>,
+    details: ReasoningDetails,
     calls: Calls,
     finish_reason: Option<String>,
     has_id: bool,
@@ -31,9 +36,9 @@ pub struct AnswerReader {
     content_hash: ContentHash,
 }
 
-/// An open block of text, or of thinking under `key`.
+/// An open block of thinking, and the key under which it came; `None`: only as details.
 #[derive(Clone, Copy, Debug)]
-struct Prose {
+struct OpenThinking {
     index: usize,
     key: Option<&'static str>,
 }
@@ -116,14 +121,24 @@ impl AnswerReader {
         self.delta(&choice["delta"]);
     }
 
+    /// Reads thinking first: servers that join pieces put both into one delta, and thinking precedes the text.
     fn delta(&mut self, delta: &Value) {
+        let thought = THINKING_KEYS.iter().find_map(|key| Some((*key, text(delta, key)?)));
+        if let Some((key, thought)) = thought {
+            let index = self.thinking_block(Some(key));
+            self.out.delta(index, thought);
+        }
+        for detail in list(&delta["reasoning_details"]) {
+            self.detail(detail);
+        }
         for key in ["content", "refusal"] {
             if let Some(fragment) = text(delta, key) {
-                self.append(None, fragment);
+                if thought.is_none() {
+                    self.end_thinking();
+                }
+                let index = self.text.unwrap_or_else(|| self.open_text());
+                self.out.delta(index, fragment);
             }
-        }
-        if let Some((key, thought)) = THINKING_KEYS.iter().find_map(|key| Some((*key, text(delta, key)?))) {
-            self.append(Some(key), thought);
         }
         for fragment in list(&delta["tool_calls"]) {
             if self.calls.begins(fragment) {
@@ -131,33 +146,54 @@ impl AnswerReader {
             }
             self.calls.fragment(fragment, &self.content_hash, &mut self.out);
         }
-        for detail in list(&delta["reasoning_details"]) {
-            self.calls.detail(detail, &mut self.out);
+    }
+
+    /// Keeps a detail of thinking for the end of the answer, with a block that it can sign. One in the midst of a text
+    /// does not part it.
+    fn detail(&mut self, detail: &Value) {
+        let Some(size) = self.details.add(detail) else { return };
+        self.out.count_bytes(size);
+        if self.first_thinking.is_none() && self.text.is_none() {
+            self.thinking_block(None);
         }
     }
 
-    /// Appends text, or thinking that came under `key`.
-    fn append(&mut self, key: Option<&'static str>, fragment: &str) {
-        let open = self.prose.filter(|prose| prose.key.is_some() == key.is_some());
-        let prose = open.unwrap_or_else(|| self.open_prose(key));
-        self.out.delta(prose.index, fragment);
+    /// The open block of thinking, opened if there is none, with `key` as its signature.
+    fn thinking_block(&mut self, key: Option<&'static str>) -> usize {
+        let open = self.thinking.take().unwrap_or_else(|| {
+            self.end_prose();
+            self.calls.close_for_next_block(&self.content_hash, &mut self.out);
+            OpenThinking { index: self.out.open(BlockStart::Thinking), key: None }
+        });
+        self.first_thinking.get_or_insert(open.index);
+        if let (None, Some(key)) = (open.key, key) {
+            self.out.sign(open.index, key.to_owned());
+        }
+        self.thinking = Some(OpenThinking { key: open.key.or(key), ..open });
+        open.index
     }
 
-    fn open_prose(&mut self, key: Option<&'static str>) -> Prose {
-        self.end_prose();
+    fn open_text(&mut self) -> usize {
         self.calls.close_for_next_block(&self.content_hash, &mut self.out);
-        let block = if key.is_some() { BlockStart::Thinking } else { BlockStart::Text };
-        let prose = Prose { index: self.out.open(block), key };
-        if let Some(key) = key {
-            self.out.sign(prose.index, key.to_owned());
+        let index = self.out.open(BlockStart::Text);
+        self.text = Some(index);
+        index
+    }
+
+    fn end_thinking(&mut self) {
+        if let Some(thinking) = self.thinking.take() {
+            self.out.end(thinking.index, thinking.key.map(str::to_owned));
         }
-        self.prose = Some(prose);
-        prose
     }
 
     fn end_prose(&mut self) {
-        if let Some(prose) = self.prose.take() {
-            self.out.end(prose.index, prose.key.map(str::to_owned));
+        self.end_thinking();
+        if let Some(index) = self.text.take() {
+            self.out.end(index, None);
+            if self.first_thinking.is_none() && !self.details.is_empty() {
+                self.thinking_block(None);
+                self.end_thinking();
+            }
         }
     }
 
@@ -170,6 +206,9 @@ impl AnswerReader {
         }
         // The reason ends the calls; without one, those that have not told their arguments stay unclosed.
         let has_calls = self.calls.end(word.is_some(), &self.content_hash, &mut self.out);
+        if let Some((index, signature)) = self.first_thinking.zip(self.details.signature()) {
+            self.out.sign(index, signature);
+        }
         match word {
             None if has_calls => self.out.finish(Finish::ToolUse, word),
             None | Some("stop" | "end") => self.out.finish(Finish::Stop, word),

@@ -21,4 +21,5 @@ mod openai_responses_request;
 mod openai_responses_stream;
 mod pi_messages_request;
 mod pi_messages_stream;
+mod reasoning_details;
 mod vertex_request;

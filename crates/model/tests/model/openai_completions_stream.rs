@@ -282,20 +282,6 @@ fn empty_call_is_ignored() {
 }
 
 #[test]
-fn encrypted_thinking_signs_its_call() {
-    let detail = |id: &str| json!({"type": "reasoning.encrypted", "id": id, "data": "x"});
-    let events = [
-        chunk(json!({"reasoning_details": [detail("a"), {"type": "reasoning.summary", "summary": "s"}]})),
-        calls(json!([fragment(0, Some("a"), "{}"), fragment(1, Some("b"), "{}")])),
-        chunk(json!({"reasoning_details": [detail("b")]})),
-        ending("tool_calls"),
-    ];
-    let before = format!("0 call a ls ~{} |{{}}| end", detail("a"));
-    let after = format!("1 call b ls |{{}}| ~{} end", detail("b"));
-    assert_eq!(said(&events), [&before, &after, "finish ToolUse"]);
-}
-
-#[test]
 fn usage_is_read_from_every_place() {
     let thought = json!({"reasoning_tokens": 2});
     let cases = [
