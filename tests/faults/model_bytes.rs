@@ -38,7 +38,7 @@ fn broken_http(api: &str) -> Vec<Broken> {
     let json_error = b"{\"error\":{\"message\":\"no such model\"}}";
     vec![
         (invalid(b"data: \xff\xfe\n\n"), "terminated: the provider's answer is not UTF-8", "Half"),
-        (invalid(b"data: {\"type\":\n\n"), "terminated: the provider sent half an event: ", "Half"),
+        (invalid(b"data: {\"type\":\n\n"), "terminated: could not read an event: Unexpected end of JSON input", "Half"),
         (invalid(b"event: error\ndata: {\"error\":{\"message\":\"\xc3\"}}\n\n"), "terminated: ", "Half"),
         (with_length(&half.len().to_string(), &whole), "terminated: the stream ended before", "Half"),
         (with_length(&(whole.len() + 9).to_string(), &half), "terminated: ", "Half"),

@@ -1,11 +1,24 @@
 //! Parts that Chat Completions and Responses share.
 
-use super::request::{HttpRequest, ModelRequest};
+use super::{
+    request::{HttpRequest, ModelRequest},
+    sse::shorten,
+};
 use pi_rpc_protocol::{ImageContent, ThinkingLevel};
 use serde_json::Value;
 
-/// Error text if the provider gives none.
-pub const UNKNOWN: &str = "An unknown error occurred";
+/// The text of an error without a message of its own: the error itself, as far as it is short.
+pub fn unnamed_error(error: &Value) -> String {
+    format!("The provider sent an error without a message: {}", shorten(&error.to_string()))
+}
+
+/// The text for an answer that the provider ended for a reason that is a failure; `details`: what else it says of it.
+pub fn stopped_with(reason: &str, details: Option<&str>) -> String {
+    match details {
+        Some(details) => format!("Provider stopped with: {reason}: {}", shorten(details)),
+        None => format!("Provider stopped with: {reason}"),
+    }
+}
 
 /// Builds a `POST` of `body` to `path` below the model's address, with the key as bearer token.
 pub fn post(request: &ModelRequest<'_>, path: &str, body: Value) -> HttpRequest {
@@ -68,6 +81,42 @@ pub fn error_text(error: &Value) -> Option<String> {
         raw if is_something(raw) => format!("{text}\n{raw}"),
         _ => text,
     })
+}
+
+/// The texts of a message's content, which is a text or a list of parts, each with whether it is thinking.
+pub fn content_parts(content: &Value) -> Vec<(bool, String)> {
+    match content {
+        Value::String(text) => vec![(false, text.clone())],
+        Value::Array(parts) => parts.iter().filter_map(content_part).collect(),
+        part => content_part(part).into_iter().collect(),
+    }
+}
+
+fn content_part(part: &Value) -> Option<(bool, String)> {
+    match part["type"].as_str() {
+        None => part.as_str().or_else(|| text(part, "text")).map(|text| (false, text.to_owned())),
+        Some("text" | "output_text") => text(part, "text").map(|text| (false, text.to_owned())),
+        Some("refusal") => text(part, "refusal").map(|text| (false, text.to_owned())),
+        Some("thinking" | "reasoning") => {
+            let said = [&part["thinking"], &part["text"]].into_iter().flat_map(content_parts);
+            Some((true, said.map(|(_, text)| text).collect()))
+        }
+        Some(_) => None,
+    }
+}
+
+/// A count: a whole number, also if it is written as a fraction or a text. `None`: anything else.
+pub fn count(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
+        Value::String(text) => text.trim().parse().ok().or_else(|| whole(text.trim().parse().ok()?)),
+        _ => None,
+    }
+}
+
+/// The whole number nearest to `number`; `None`: it is negative or not finite.
+fn whole(number: f64) -> Option<u64> {
+    (number.is_finite() && number >= 0.0).then(|| number.round() as u64)
 }
 
 /// A member that is a string and not empty.

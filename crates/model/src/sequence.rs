@@ -117,6 +117,12 @@ impl BlockSequencer {
         self.is_finished = true;
     }
 
+    /// Fails the answer that the provider ended for the reason `word`.
+    pub fn fail_for(&mut self, word: &str, message: String) {
+        self.emit(StreamEvent::ProviderReason(word.to_owned()));
+        self.fail(message);
+    }
+
     /// Whether a block has begun.
     pub const fn has_begun(&self) -> bool {
         self.next > 0

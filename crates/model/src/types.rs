@@ -58,7 +58,7 @@ pub enum StreamEvent {
     },
     /// Tokens used so far by this answer; each event replaces the one before.
     Usage(TokenCounts),
-    /// The provider's own reason for the end; [`Finish`](Self::Finish) follows.
+    /// The provider's own reason for the end; [`Finish`](Self::Finish) or [`Fail`](Self::Fail) follows.
     ProviderReason(String),
     /// The answer is complete. Nothing follows.
     Finish(Finish),

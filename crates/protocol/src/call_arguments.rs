@@ -44,8 +44,12 @@ const RECEIVED: &str = "\n\nReceived arguments:\n";
 
 const NO_OBJECT: &str = "Tool arguments must be a JSON object";
 
-/// Parses one JSON value, as it is or repaired.
-fn parse_repaired(text: &str) -> Result<Value, String> {
+/// Parses one JSON value, as it is or after a lossless repair.
+///
+/// # Errors
+///
+/// The reason, with the place in the text.
+pub fn parse_repaired(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).or_else(|error| match repair(text) {
         None => Err(describe(text, text, &error, &[])),
         Some((repaired, places)) => {

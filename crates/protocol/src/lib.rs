@@ -58,7 +58,7 @@ pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 /// Prefix of the types and members that `serve --hazard` adds to frames.
 pub const HAZARD_PREFIX: &str = "hazard_";
 
-pub use call_arguments::{arguments_error, parse_arguments, received_arguments};
+pub use call_arguments::{arguments_error, parse_arguments, parse_repaired, received_arguments};
 pub use check::Check;
 pub use chunks::{CUT_MARK, CUT_MEMBERS, ChunkError, ChunkReassembler, ReassembledLine, split_frame};
 pub use command::Command;

@@ -150,6 +150,7 @@ impl PartialMessage {
                 Progress::Over
             }
             StreamEvent::Fail { message, retry_after } => {
+                self.message.raw_stop_reason = self.word.take();
                 self.retry_after = retry_after;
                 self.close(StopReason::Error, Some(message), now);
                 Progress::Over

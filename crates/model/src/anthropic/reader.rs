@@ -1,7 +1,7 @@
 //! Reads streamed answers of Anthropic Messages.
 
 use crate::{
-    openai::argument_text,
+    openai::{argument_text, count, stopped_with, text},
     openrouter_cost::billed,
     request::Reader,
     sequence::BlockSequencer,
@@ -81,7 +81,7 @@ const KNOWN_EVENTS: [&str; 8] = [
 
 impl AnswerReader {
     fn handle_event(&mut self, name: &str, event: &Value, data: &str) {
-        let number = event["index"].as_u64().unwrap_or(0);
+        let number = count(&event["index"]).unwrap_or(0);
         match event["type"].as_str().unwrap_or(name) {
             "message_start" => {
                 if let Some(id) = event["message"]["id"].as_str() {
@@ -101,11 +101,12 @@ impl AnswerReader {
                 }
             }
             "message_delta" => {
-                self.count(&event["usage"]);
-                let Some(word) = event["delta"]["stop_reason"].as_str() else { return };
-                match finish(word) {
+                let delta = &event["delta"];
+                self.count(if event["usage"].is_object() { &event["usage"] } else { &delta["usage"] });
+                let Some(word) = delta["stop_reason"].as_str() else { return };
+                match finish(word, &delta["stop_details"]) {
                     Ok(finish) => self.finish = Some((finish, word.to_owned())),
-                    Err(message) => self.out.fail(message),
+                    Err(message) => self.out.fail_for(word, message),
                 }
             }
             "message_stop" => {
@@ -123,16 +124,18 @@ impl AnswerReader {
     /// Updates the token counts that `usage` names.
     fn count(&mut self, usage: &Value) {
         let known = &mut self.usage;
-        for (key, count) in [
+        for (key, known) in [
             ("input_tokens", &mut known.input),
             ("output_tokens", &mut known.output),
             ("cache_read_input_tokens", &mut known.cache_read),
             ("cache_creation_input_tokens", &mut known.cache_write),
         ] {
-            *count = usage[key].as_u64().unwrap_or(*count);
+            *known = count(&usage[key]).unwrap_or(*known);
         }
         if usage.is_object() {
-            let hour = usage["cache_creation"]["ephemeral_1h_input_tokens"].as_u64();
+            let hour = count(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
+            let known = &mut self.usage;
+            known.reasoning = count(&usage["output_tokens_details"]["thinking_tokens"]).or(known.reasoning);
             known.cache_write_1h = hour.or(known.cache_write_1h).or(Some(0));
             known.billed = billed(usage).or(known.billed);
             self.out.emit(StreamEvent::Usage(self.usage));
@@ -200,13 +203,21 @@ impl AnswerReader {
     }
 }
 
-/// Maps the vendor's stop reason, or returns the text of a failure.
-fn finish(reason: &str) -> Result<Finish, String> {
+/// The text of a refusal that the vendor does not explain.
+const REFUSED: &str = "The model refused to complete the request";
+
+/// Maps the vendor's stop reason, or returns the text of a failure; `details`: why a model refuses.
+fn finish(reason: &str, details: &Value) -> Result<Finish, String> {
     match reason {
         "end_turn" | "pause_turn" | "stop_sequence" => Ok(Finish::Stop),
         "max_tokens" => Ok(Finish::Length),
         "tool_use" => Ok(Finish::ToolUse),
-        "refusal" | "sensitive" => Err("An unknown error occurred".to_owned()),
+        "refusal" => Err(match (text(details, "explanation"), text(details, "category")) {
+            (Some(explanation), _) => explanation.to_owned(),
+            (None, Some(category)) => format!("{REFUSED} ({category})"),
+            (None, None) => REFUSED.to_owned(),
+        }),
+        "sensitive" => Err(stopped_with(reason, None)),
         other => Err(format!("Unhandled stop reason: {other}")),
     }
 }

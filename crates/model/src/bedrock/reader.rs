@@ -4,10 +4,10 @@
 //! of tokens: an answer that breaks off between both is complete.
 
 use crate::{
-    openai::{UNKNOWN, argument_text, text},
+    openai::{argument_text, count, stopped_with, text, unnamed_error},
     request::{Reader, StreamFormat},
     sequence::BlockSequencer,
-    sse::{STREAM_CUT, read},
+    sse::{NO_STOP_REASON, STREAM_CUT, read},
     types::{BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -60,7 +60,7 @@ impl Reader for AnswerReader {
 
     fn end(&mut self) -> Vec<StreamEvent> {
         if !self.out.is_finished() {
-            self.finish();
+            self.finish(None);
         }
         self.out.take()
     }
@@ -80,7 +80,7 @@ impl Reader for AnswerReader {
 
 impl AnswerReader {
     fn named(&mut self, name: &str, event: &Value) {
-        let number = event["contentBlockIndex"].as_u64().unwrap_or(0);
+        let number = count(&event["contentBlockIndex"]).unwrap_or(0);
         match name {
             "contentBlockStart" => self.start(number, &event["start"]),
             "contentBlockDelta" => self.delta(number, &event["delta"]),
@@ -93,16 +93,17 @@ impl AnswerReader {
                     self.out.emit(StreamEvent::Usage(counts));
                 }
                 if self.stop_reason.is_some() {
-                    self.finish();
+                    self.finish(text(&event["trace"]["guardrail"], "actionReason"));
                 }
             }
             // An unmodelled error has a code in place of a name.
             "error" => {
                 let code = text(event, "code").unwrap_or("error");
-                self.out.fail(format!("{code}: {}", text(event, "message").unwrap_or(UNKNOWN)));
+                let said = text(event, "message").map_or_else(|| unnamed_error(event), str::to_owned);
+                self.out.fail(format!("{code}: {said}"));
             }
             exception if exception.ends_with("Exception") => {
-                let said = self.refusal(event).unwrap_or_else(|| UNKNOWN.to_owned());
+                let said = self.refusal(event).unwrap_or_else(|| unnamed_error(event));
                 self.out.fail(format!("{}: {said}", exception_title(exception)));
             }
             // `messageStart`, and events of later versions.
@@ -185,8 +186,8 @@ impl AnswerReader {
         }
     }
 
-    /// Handles the end of the answer.
-    fn finish(&mut self) {
+    /// Handles the end of the answer; `details`: why a guardrail intervened.
+    fn finish(&mut self, details: Option<&str>) {
         let Some(reason) = self.stop_reason.clone() else { return self.out.fail(STREAM_CUT.to_owned()) };
         // Calls are left to be ended as unclosed.
         let unclosed = self.open.iter().filter(|block| block.kind != BlockKind::Call);
@@ -197,8 +198,8 @@ impl AnswerReader {
             "end_turn" | "stop_sequence" => Finish::Stop,
             "max_tokens" | "model_context_window_exceeded" => Finish::Length,
             "tool_use" => Finish::ToolUse,
-            "" => return self.out.fail(UNKNOWN.to_owned()),
-            other => return self.out.fail(format!("Provider stopped with: {other}")),
+            "" => return self.out.fail(NO_STOP_REASON.to_owned()),
+            other => return self.out.fail_for(other, stopped_with(other, details)),
         };
         self.out.finish(finish, Some(&reason));
     }
@@ -213,15 +214,15 @@ fn exception_title(name: &str) -> String {
 
 fn usage(usage: &Value) -> Option<TokenCounts> {
     let usage = Some(usage).filter(|usage| usage.is_object())?;
-    let count = |key: &str| usage[key].as_u64().unwrap_or(0);
+    let tokens = |key: &str| count(&usage[key]).unwrap_or(0);
     let details = usage["cacheDetails"].as_array().into_iter().flatten();
     let hour =
-        details.filter(|detail| detail["ttl"] == "1h").filter_map(|detail| detail["inputTokens"].as_u64());
+        details.filter(|detail| detail["ttl"] == "1h").filter_map(|detail| count(&detail["inputTokens"]));
     Some(TokenCounts {
-        input: count("inputTokens"),
-        output: count("outputTokens"),
-        cache_read: count("cacheReadInputTokens"),
-        cache_write: count("cacheWriteInputTokens"),
+        input: tokens("inputTokens"),
+        output: tokens("outputTokens"),
+        cache_read: tokens("cacheReadInputTokens"),
+        cache_write: tokens("cacheWriteInputTokens"),
         cache_write_1h: Some(hour.fold(0, u64::saturating_add)),
         ..TokenCounts::default()
     })

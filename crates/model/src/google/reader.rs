@@ -4,7 +4,7 @@
 //! the stream ends.
 
 use crate::{
-    openai::{ContentHash, UNKNOWN, text},
+    openai::{ContentHash, count, stopped_with, text, unnamed_error},
     request::Reader,
     sequence::BlockSequencer,
     sse::{STREAM_CUT, read},
@@ -22,6 +22,8 @@ pub struct AnswerReader {
     /// The ids of the calls so far.
     call_ids: HashSet<String>,
     finish_reason: Option<String>,
+    /// Why the provider stopped, in more words.
+    finish_details: Option<String>,
     has_id: bool,
     /// Hash of the events so far, for ids of calls that come without one.
     content_hash: ContentHash,
@@ -82,8 +84,8 @@ fn error_of(body: &Value) -> &Value {
 impl AnswerReader {
     fn chunk(&mut self, chunk: &Value) {
         if chunk["error"].is_object() {
-            let message = self.refusal(chunk).unwrap_or_else(|| UNKNOWN.to_owned());
-            let code = chunk["error"]["code"].as_u64();
+            let message = self.refusal(chunk).unwrap_or_else(|| unnamed_error(&chunk["error"]));
+            let code = count(&chunk["error"]["code"]);
             return self.out.fail(code.map_or(message.clone(), |code| format!("{code} {message}")));
         }
         if let (Some(id), false) = (text(chunk, "responseId"), self.has_id) {
@@ -99,9 +101,15 @@ impl AnswerReader {
         }
         if let Some(reason) = text(candidate, "finishReason") {
             self.finish_reason = Some(reason.to_owned());
+            self.finish_details = text(candidate, "finishMessage").map(str::to_owned);
+            self.finish_details = self.finish_details.take().or_else(|| blocked_for(candidate));
         }
-        if let Some(reason) = text(&chunk["promptFeedback"], "blockReason") {
-            self.out.fail(format!("The provider blocked the prompt: {reason}"));
+        let feedback = &chunk["promptFeedback"];
+        if let Some(reason) = text(feedback, "blockReason") {
+            let details = text(feedback, "blockReasonMessage").map(str::to_owned);
+            let details = details.or_else(|| blocked_for(feedback)).map(|details| format!(": {details}"));
+            self.out
+                .fail(format!("The provider blocked the prompt: {reason}{}", details.unwrap_or_default()));
         }
     }
 
@@ -164,39 +172,27 @@ impl AnswerReader {
             Some("STOP") if self.call_ids.is_empty() => Finish::Stop,
             Some("STOP") => Finish::ToolUse,
             Some("MAX_TOKENS" | "CONTINUATION") => Finish::Length,
-            Some(reason) if FAILURES.contains(&reason) => {
-                return self.out.fail(format!("Provider stopped with: {reason}"));
+            Some(reason) => {
+                let message = stopped_with(reason, self.finish_details.as_deref());
+                return self.out.fail_for(reason, message);
             }
-            Some(reason) => return self.out.fail(format!("Unhandled stop reason: {reason}")),
         };
         self.out.finish(finish, self.finish_reason.as_deref());
     }
 }
 
-/// Reasons to stop that are failures. Source: the vendor's API reference.
-const FAILURES: [&str; 16] = [
-    "BLOCKLIST",
-    "FINISH_REASON_UNSPECIFIED",
-    "IMAGE_OTHER",
-    "IMAGE_PROHIBITED_CONTENT",
-    "IMAGE_RECITATION",
-    "IMAGE_SAFETY",
-    "LANGUAGE",
-    "MALFORMED_FUNCTION_CALL",
-    "NO_IMAGE",
-    "OTHER",
-    "PROHIBITED_CONTENT",
-    "RECITATION",
-    "SAFETY",
-    "SPII",
-    "TOO_MANY_TOOL_CALLS",
-    "UNEXPECTED_TOOL_CALL",
-];
+/// The categories for which a prompt or an answer was blocked; `None`: none is named.
+fn blocked_for(judged: &Value) -> Option<String> {
+    let ratings = judged["safetyRatings"].as_array().into_iter().flatten();
+    let blocked = ratings.filter(|rating| rating["blocked"] == true);
+    let categories: Vec<&str> = blocked.filter_map(|rating| text(rating, "category")).collect();
+    (!categories.is_empty()).then(|| categories.join(", "))
+}
 
 /// Converts the vendor's counts, where the prompt includes cached tokens and the answer does not include thoughts.
 fn usage(usage: &Value) -> Option<TokenCounts> {
     let usage = Some(usage).filter(|usage| usage.is_object())?;
-    let count = |key: &str| usage[key].as_u64().unwrap_or(0);
+    let count = |key: &str| count(&usage[key]).unwrap_or(0);
     let (cached, thoughts) = (count("cachedContentTokenCount"), count("thoughtsTokenCount"));
     Some(TokenCounts {
         input: count("promptTokenCount").saturating_sub(cached),

@@ -2,7 +2,7 @@
 //! with thinking among them.
 
 use crate::{
-    openai::{ContentHash, UNKNOWN, error_text, text},
+    openai::{ContentHash, content_parts, count, error_text, stopped_with, text, unnamed_error},
     openai_completions::calls::Calls,
     request::Reader,
     sequence::BlockSequencer,
@@ -83,7 +83,7 @@ fn detail_text(detail: &Value) -> Option<String> {
 impl AnswerReader {
     fn chunk(&mut self, chunk: &Value) {
         let own = || {
-            (chunk["object"] == "error").then(|| self.refusal(chunk).unwrap_or_else(|| UNKNOWN.to_owned()))
+            (chunk["object"] == "error").then(|| self.refusal(chunk).unwrap_or_else(|| unnamed_error(chunk)))
         };
         if let Some(message) = error_text(&chunk["error"]).or_else(own) {
             return self.out.fail(message);
@@ -92,10 +92,10 @@ impl AnswerReader {
             self.has_id = true;
             self.out.emit(StreamEvent::ResponseId(id.to_owned()));
         }
-        if let Some(counts) = usage(&chunk["usage"]) {
+        let choice = &chunk["choices"][0];
+        if let Some(counts) = usage(&chunk["usage"]).or_else(|| usage(&choice["usage"])) {
             self.out.emit(StreamEvent::Usage(counts));
         }
-        let choice = &chunk["choices"][0];
         if choice["message"].is_object() && !choice["delta"].is_object() && !self.out.has_begun() {
             return self.out.fail(NO_STREAM.to_owned());
         }
@@ -103,26 +103,11 @@ impl AnswerReader {
             self.finish_reason = Some(reason.to_owned());
         }
         let delta = &choice["delta"];
-        match &delta["content"] {
-            Value::String(text) => self.append(false, text),
-            Value::Array(parts) => parts.iter().for_each(|part| self.part(part)),
-            _ => {}
+        for (is_thought, said) in content_parts(&delta["content"]) {
+            self.append(is_thought, &said);
         }
         for fragment in delta["tool_calls"].as_array().into_iter().flatten() {
             self.fragment(fragment);
-        }
-    }
-
-    fn part(&mut self, part: &Value) {
-        match part["type"].as_str() {
-            Some("text") => self.append(false, part["text"].as_str().unwrap_or_default()),
-            Some("thinking") => {
-                let thoughts = part["thinking"].as_array().into_iter().flatten();
-                let thoughts: String = thoughts.filter_map(|thought| thought["text"].as_str()).collect();
-                self.append(true, &thoughts);
-            }
-            None => self.append(false, part.as_str().unwrap_or_default()),
-            Some(_) => {}
         }
     }
 
@@ -170,8 +155,10 @@ impl AnswerReader {
             Some("length" | "model_length") => Finish::Length,
             Some("tool_calls") => Finish::ToolUse,
             // A transient failure: `model::failure` retries a text with `server error`.
-            Some("error") => return self.out.fail("Provider stopped with: error (server error)".to_owned()),
-            Some(reason) => return self.out.fail(format!("Provider stopped with: {reason}")),
+            Some(word @ "error") => {
+                return self.out.fail_for(word, "Provider stopped with: error (server error)".to_owned());
+            }
+            Some(reason) => return self.out.fail_for(reason, stopped_with(reason, None)),
         };
         self.calls.end(true, &self.content_hash, &mut self.out);
         self.out.finish(finish, word);
@@ -185,9 +172,10 @@ const CACHED: [&str; 3] =
 /// Reads the token counts; cached tokens are part of `prompt_tokens`.
 fn usage(usage: &Value) -> Option<TokenCounts> {
     let usage = Some(usage).filter(|usage| usage.is_object())?;
-    let count = |key: &str| usage[key].as_u64().unwrap_or(0);
+    let cached = CACHED.iter().find_map(|pointer| count(usage.pointer(pointer)?)).unwrap_or(0);
+    let count = |key: &str| count(&usage[key]).unwrap_or(0);
     let prompt = count("prompt_tokens");
-    let cached = CACHED.iter().find_map(|pointer| usage.pointer(pointer)?.as_u64()).unwrap_or(0).min(prompt);
+    let cached = cached.min(prompt);
     Some(TokenCounts {
         input: prompt - cached,
         output: count("completion_tokens"),

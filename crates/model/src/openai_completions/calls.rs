@@ -1,7 +1,7 @@
 //! Assembles the tool calls of a streamed answer from fragments.
 
 use crate::{
-    openai::{ContentHash, argument_text, text},
+    openai::{ContentHash, argument_text, count, text},
     sequence::BlockSequencer,
     types::BlockStart,
 };
@@ -33,8 +33,8 @@ enum CallState {
     Held(usize),
     /// Emitted, with the index of its open block.
     Open(usize),
-    /// Ended, with the index of its block.
-    Ended(usize),
+    /// Ended.
+    Ended,
 }
 
 impl Default for CallState {
@@ -56,7 +56,7 @@ impl Calls {
         }
         let at = self.find(fragment).unwrap_or_else(|| {
             self.close_for_next_block(content_hash, out);
-            self.calls.push(StreamedCall { place: fragment["index"].as_u64(), ..StreamedCall::default() });
+            self.calls.push(StreamedCall { place: count(&fragment["index"]), ..StreamedCall::default() });
             self.calls.len() - 1
         });
         let call = &mut self.calls[at];
@@ -81,7 +81,7 @@ impl Calls {
                     self.end_one(at, index, out);
                 }
             }
-            CallState::Ended(_) => {}
+            CallState::Ended => {}
         }
     }
 
@@ -120,7 +120,7 @@ impl Calls {
 
     /// Finds the call that `fragment` continues.
     fn find(&self, fragment: &Value) -> Option<usize> {
-        let (place, id) = (fragment["index"].as_u64(), text(fragment, "id"));
+        let (place, id) = (count(&fragment["index"]), text(fragment, "id"));
         let name = text(&fragment["function"], "name");
         let by_id = || self.calls.iter().rposition(|call| Some(call.id.as_str()) == id);
         let by_place = || self.calls.iter().rposition(|call| call.place == place);
@@ -154,7 +154,7 @@ impl Calls {
     }
 
     fn end_one(&mut self, at: usize, index: usize, out: &mut BlockSequencer) {
-        self.calls[at].state = CallState::Ended(index);
+        self.calls[at].state = CallState::Ended;
         out.end(index, None);
     }
 }
@@ -165,7 +165,7 @@ impl StreamedCall {
         match self.state {
             CallState::Held(_) if piece.starts_with(&self.name) => piece.clone_into(&mut self.name),
             CallState::Held(_) => self.name.push_str(piece),
-            CallState::Open(_) | CallState::Ended(_) => {}
+            CallState::Open(_) | CallState::Ended => {}
         }
     }
 

@@ -6,11 +6,11 @@
 
 use super::{calls::Calls, messages::THINKING_KEYS, reasoning_details::ReasoningDetails};
 use crate::{
-    openai::{ContentHash, UNKNOWN, error_text, text},
+    openai::{ContentHash, content_parts, count, error_text, text, unnamed_error},
     openrouter_cost::billed,
     request::Reader,
     sequence::BlockSequencer,
-    sse::{NO_STREAM, STREAM_CUT, read},
+    sse::{NO_STREAM, STREAM_CUT, read, shorten},
     types::{BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
@@ -31,6 +31,8 @@ pub struct AnswerReader {
     details: ReasoningDetails,
     calls: Calls,
     finish_reason: Option<String>,
+    /// What else the server says of the reason.
+    finish_details: Option<String>,
     has_id: bool,
     /// Hash of everything so far, for calls that come without an id.
     content_hash: ContentHash,
@@ -85,7 +87,7 @@ impl Reader for AnswerReader {
     fn usage_limit(&self, body: &Value, _now: SystemTime) -> Option<String> {
         let code = &body["error"]["code"];
         let is_limit =
-            code == PLAN_USED_UP || code.as_u64().is_some_and(|code| code.to_string() == PLAN_USED_UP);
+            code == PLAN_USED_UP || count(code).is_some_and(|code| code.to_string() == PLAN_USED_UP);
         error_text(&body["error"]).filter(|_| is_limit)
     }
 }
@@ -97,8 +99,10 @@ impl AnswerReader {
     }
 
     fn chunk(&mut self, name: &str, chunk: &Value) {
-        let own = (name == "error").then(|| error_text(chunk).unwrap_or_else(|| UNKNOWN.to_owned()));
-        if let Some(message) = error_text(&chunk["error"]).or(own) {
+        let own = (name == "error").then(|| error_text(chunk).unwrap_or_else(|| unnamed_error(chunk)));
+        let choice = &chunk["choices"][0];
+        let given = [&chunk["error"], &choice["error"], &chunk["x_groq"]["error"]];
+        if let Some(message) = given.into_iter().find_map(error_text).or(own) {
             return self.out.fail(message);
         }
         if let (Some(id), false) = (text(chunk, "id"), self.has_id) {
@@ -108,8 +112,10 @@ impl AnswerReader {
                 self.out.emit(StreamEvent::Model(model.to_owned()));
             }
         }
-        let choice = &chunk["choices"][0];
-        if let Some(counts) = usage(&chunk["usage"]).or_else(|| usage(&choice["usage"])) {
+        // Groq, Moonshot and others have places of their own.
+        let places =
+            [&chunk["usage"], &choice["usage"], &chunk["x_groq"]["usage"], &choice["delta"]["usage"]];
+        if let Some(counts) = places.into_iter().find_map(usage) {
             self.out.emit(StreamEvent::Usage(counts));
         }
         if choice["message"].is_object() && !choice["delta"].is_object() && !self.out.has_begun() {
@@ -117,6 +123,7 @@ impl AnswerReader {
         }
         if let Some(reason) = text(choice, "finish_reason") {
             self.finish_reason = Some(reason.to_owned());
+            self.finish_details = finish_details(choice, reason);
         }
         self.delta(&choice["delta"]);
     }
@@ -131,14 +138,19 @@ impl AnswerReader {
         for detail in list(&delta["reasoning_details"]) {
             self.detail(detail);
         }
-        for key in ["content", "refusal"] {
-            if let Some(fragment) = text(delta, key) {
-                if thought.is_none() {
+        let mut has_thought = thought.is_some();
+        let parts = [&delta["content"], &delta["refusal"]].into_iter().flat_map(content_parts);
+        for (is_thought, fragment) in parts.filter(|(_, fragment)| !fragment.is_empty()) {
+            let index = if is_thought {
+                has_thought = true;
+                self.thinking_block(None)
+            } else {
+                if !has_thought {
                     self.end_thinking();
                 }
-                let index = self.text.unwrap_or_else(|| self.open_text());
-                self.out.delta(index, fragment);
-            }
+                self.text.unwrap_or_else(|| self.open_text())
+            };
+            self.out.delta(index, &fragment);
         }
         for fragment in list(&delta["tool_calls"]) {
             if self.calls.begins(fragment) {
@@ -214,10 +226,23 @@ impl AnswerReader {
             None | Some("stop" | "end") => self.out.finish(Finish::Stop, word),
             Some("length") => self.out.finish(Finish::Length, word),
             Some("tool_calls" | "function_call") => self.out.finish(Finish::ToolUse, word),
-            Some("content_filter") => self.out.fail(UNKNOWN.to_owned()),
-            Some(reason) => self.out.fail(format!("Unhandled stop reason: {reason}")),
+            Some(reason) => {
+                let details = self.finish_details.take().map(|details| format!(" ({details})"));
+                let details = details.unwrap_or_default();
+                let message = format!("Provider finish_reason: {reason}{details}");
+                self.out.fail_for(reason, message);
+            }
         }
     }
+}
+
+/// What a server says beside the reason for the end: the vendor's own reason behind a gateway, or what its filter found.
+fn finish_details(choice: &Value, reason: &str) -> Option<String> {
+    let native = text(choice, "native_finish_reason").filter(|native| *native != reason);
+    let found = choice["content_filter_results"].as_object().into_iter().flatten();
+    let found = found.filter(|(_, result)| result["filtered"] == true).map(|(category, _)| category.as_str());
+    let all: Vec<&str> = native.into_iter().chain(found).collect();
+    (!all.is_empty()).then(|| shorten(&all.join(", ")))
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -227,7 +252,6 @@ fn list(value: &Value) -> &[Value] {
 /// Reads the server's token counts; cached tokens are part of `prompt_tokens`.
 fn usage(usage: &Value) -> Option<TokenCounts> {
     let usage = Some(usage).filter(|usage| usage.is_object())?;
-    let count = |value: &Value| value.as_u64();
     let prompt = count(&usage["prompt_tokens"]).unwrap_or(0);
     let completion = count(&usage["completion_tokens"]).unwrap_or(0);
     let cached = count(&usage["prompt_tokens_details"]["cached_tokens"])
@@ -240,11 +264,12 @@ fn usage(usage: &Value) -> Option<TokenCounts> {
         // Of GitHub Copilot.
         .or_else(|| count(&usage["reasoning_tokens"]))
         .unwrap_or(0);
-    // Some servers count reasoning in the completion, others beside it; the total shows which.
-    let among = count(&usage["total_tokens"]) == Some(prompt.saturating_add(completion));
+    // Some servers count reasoning beside the completion; the total shows it.
+    let total = count(&usage["total_tokens"]);
+    let beside = total.is_some_and(|total| total > prompt.saturating_add(completion));
     Some(TokenCounts {
         input: prompt.saturating_sub(cached).saturating_sub(written),
-        output: if among { completion } else { completion.saturating_add(reasoning) },
+        output: if beside { completion.saturating_add(reasoning) } else { completion },
         cache_read: cached,
         cache_write: written,
         reasoning: Some(reasoning),

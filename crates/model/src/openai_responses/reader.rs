@@ -6,7 +6,7 @@
 
 use super::input::TextSignature;
 use crate::{
-    openai::{ContentHash, UNKNOWN, argument_text, error_text, text},
+    openai::{ContentHash, argument_text, count, error_text, stopped_with, text, unnamed_error},
     openrouter_cost::billed,
     request::Reader,
     sequence::BlockSequencer,
@@ -101,8 +101,8 @@ impl Reader for AnswerReader {
         };
         let plan = text(error, "plan_type").map(|plan| format!(" (plan: {})", plan.to_lowercase()));
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let left = error["resets_in_seconds"].as_u64();
-        let left = left.or_else(|| Some(error["resets_at"].as_u64()?.saturating_sub(now)));
+        let left = count(&error["resets_in_seconds"]);
+        let left = left.or_else(|| Some(count(&error["resets_at"])?.saturating_sub(now)));
         let left = left.map(|left| format!("; it resets in about {} min", left.div_ceil(60)));
         Some(format!("{limit}{}{}.", plan.unwrap_or_default(), left.unwrap_or_default()))
     }
@@ -140,8 +140,8 @@ impl AnswerReader {
             }
             "response.output_item.done" => self.done(event),
             // ChatGPT's word for the same.
-            "response.completed" | "response.done" => self.finish(&event["response"], "completed"),
-            "response.incomplete" => self.finish(&event["response"], "incomplete"),
+            "response.completed" | "response.done" => self.finish(event, "completed"),
+            "response.incomplete" => self.finish(event, "incomplete"),
             "response.failed" => self.out.fail(failure(&event["response"])),
             "error" => self.out.fail(error(event)),
             // Not part of this API: errors of gateways.
@@ -316,10 +316,12 @@ impl AnswerReader {
         }
     }
 
-    fn finish(&mut self, response: &Value, status: &str) {
+    fn finish(&mut self, event: &Value, status: &str) {
+        let response = &event["response"];
         self.response_id(response);
         self.add_encrypted_thinking(&response["output"]);
-        if let Some(counts) = usage(&response["usage"]) {
+        let counts = usage(&response["usage"]).or_else(|| usage(&event["usage"]));
+        if let Some(counts) = counts {
             let percent = self.tiers.iter().find(|(tier, _)| response["service_tier"] == *tier);
             let billed = counts.billed.or(percent.map(|(_, percent)| Bill::Percent(*percent)));
             self.out.emit(StreamEvent::Usage(TokenCounts { billed, ..counts }));
@@ -336,14 +338,18 @@ impl AnswerReader {
                 self.out.finish(finish, Some(status));
             }
             "incomplete" => match text(&response["incomplete_details"], "reason") {
-                None => self.out.finish(Finish::Length, Some(status)),
+                None => self.out.fail_for(status, "Response incomplete without a reason".to_owned()),
                 Some(reason @ "max_output_tokens") => {
                     self.out.finish(Finish::Length, Some(&format!("{status}.{reason}")));
                 }
-                Some(reason) => self.out.fail(format!("Response incomplete: {reason}")),
+                Some(reason) => {
+                    let message = format!("Response incomplete: {reason}");
+                    self.out.fail_for(&format!("{status}.{reason}"), message);
+                }
             },
-            "failed" | "cancelled" => self.out.fail(UNKNOWN.to_owned()),
-            status => self.out.fail(format!("Unhandled stop reason: {status}")),
+            "failed" => self.out.fail_for(status, failure(response)),
+            "cancelled" => self.out.fail_for(status, stopped_with(status, None)),
+            status => self.out.fail_for(status, format!("Unhandled stop reason: {status}")),
         }
     }
 }
@@ -358,7 +364,7 @@ fn kind(item: &Value) -> Option<ItemKind> {
 }
 
 fn place(event: &Value) -> Option<u64> {
-    event["output_index"].as_u64()
+    count(&event["output_index"])
 }
 
 /// The summary of thinking, or without one the thinking itself.
@@ -383,14 +389,15 @@ fn part_text(part: &Value) -> String {
 fn usage(usage: &Value) -> Option<TokenCounts> {
     let usage = Some(usage).filter(|usage| usage.is_object())?;
     let details = &usage["input_tokens_details"];
-    let cached = details["cached_tokens"].as_u64().unwrap_or(0);
-    let written = details["cache_write_tokens"].as_u64().unwrap_or(0);
+    let tokens = |value: &Value| count(value).unwrap_or(0);
+    let cached = tokens(&details["cached_tokens"]);
+    let written = tokens(&details["cache_write_tokens"]);
     Some(TokenCounts {
-        input: usage["input_tokens"].as_u64().unwrap_or(0).saturating_sub(cached).saturating_sub(written),
-        output: usage["output_tokens"].as_u64().unwrap_or(0),
+        input: tokens(&usage["input_tokens"]).saturating_sub(cached).saturating_sub(written),
+        output: tokens(&usage["output_tokens"]),
         cache_read: cached,
         cache_write: written,
-        reasoning: Some(usage["output_tokens_details"]["reasoning_tokens"].as_u64().unwrap_or(0)),
+        reasoning: Some(tokens(&usage["output_tokens_details"]["reasoning_tokens"])),
         billed: billed(usage),
         ..TokenCounts::default()
     })
@@ -401,7 +408,7 @@ fn error(event: &Value) -> String {
     if let Some(message) = error_text(&event["error"]) {
         return message;
     }
-    let message = text(event, "message").unwrap_or(UNKNOWN);
+    let Some(message) = text(event, "message") else { return unnamed_error(event) };
     match &event["code"] {
         Value::Null => message.to_owned(),
         Value::String(code) => format!("Error Code {code}: {message}"),
@@ -413,8 +420,8 @@ fn error(event: &Value) -> String {
 fn failure(response: &Value) -> String {
     let error = &response["error"];
     if error.is_object() {
-        let code = text(error, "code").unwrap_or("unknown");
-        return format!("{code}: {}", text(error, "message").unwrap_or("no message"));
+        let said = text(error, "message").map_or_else(|| unnamed_error(error), str::to_owned);
+        return text(error, "code").map_or(said.clone(), |code| format!("{code}: {said}"));
     }
     match text(&response["incomplete_details"], "reason") {
         Some(reason) => format!("incomplete: {reason}"),

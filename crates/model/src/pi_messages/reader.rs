@@ -2,7 +2,7 @@
 //! in the last event.
 
 use crate::{
-    openai::{UNKNOWN, argument_text, text},
+    openai::{argument_text, count, text, unnamed_error},
     request::Reader,
     sequence::BlockSequencer,
     sse::{STREAM_CUT, read},
@@ -87,7 +87,7 @@ impl AnswerReader {
             "error" => {
                 self.rest(event);
                 let own = text(event, "errorMessage").or_else(|| text(event, "message")).map(str::to_owned);
-                Err(own.or_else(|| self.refusal(event)).unwrap_or_else(|| UNKNOWN.to_owned()))
+                Err(own.or_else(|| self.refusal(event)).unwrap_or_else(|| unnamed_error(event)))
             }
             _ => Ok(()),
         }
@@ -209,7 +209,7 @@ fn append(block: &mut Block, more: &str, out: &mut BlockSequencer) {
 }
 
 fn usage(usage: &Value) -> TokenCounts {
-    let count = |name: &str| usage[name].as_u64();
+    let count = |name: &str| count(&usage[name]);
     let dollars = |name: &str| {
         let dollars = usage["cost"][name].as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0);
         dollars.map(|dollars| (dollars * 1e12).round() as u64)
@@ -236,7 +236,7 @@ fn usage(usage: &Value) -> TokenCounts {
 
 /// The place of the block that an event is about.
 fn place(event: &Value, name: &str) -> Result<usize, String> {
-    let at = event["contentIndex"].as_u64().and_then(|at| usize::try_from(at).ok());
+    let at = count(&event["contentIndex"]).and_then(|at| usize::try_from(at).ok());
     at.ok_or_else(|| misplaced(event, name))
 }
 

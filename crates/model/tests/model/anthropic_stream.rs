@@ -179,11 +179,24 @@ fn stop_reasons_are_mapped() {
         ("stop_sequence", "finish Stop"),
         ("max_tokens", "finish Length"),
         ("tool_use", "finish ToolUse"),
-        ("refusal", "fail An unknown error occurred"),
-        ("sensitive", "fail An unknown error occurred"),
+        ("refusal", "fail The model refused to complete the request"),
+        ("sensitive", "fail Provider stopped with: sensitive"),
         ("moon", "fail Unhandled stop reason: moon"),
     ] {
         assert_eq!(read(&[stop(reason), over()]), [USAGE, expected], "{reason}");
+    }
+}
+
+#[test]
+fn refusal_is_told_in_words_of_vendor() {
+    for (details, expected) in [
+        (json!({ "category": "cyber", "explanation": "Blocked." }), "fail Blocked."),
+        (json!({ "category": "cyber" }), "fail The model refused to complete the request (cyber)"),
+        (json!(null), "fail The model refused to complete the request"),
+    ] {
+        let mut refused = stop("refusal");
+        refused["delta"]["stop_details"] = details;
+        assert_eq!(read(&[refused.clone()]), [USAGE, expected], "{refused}");
     }
 }
 
@@ -241,12 +254,12 @@ fn errors_and_unreadable_events_fail_once() {
         (
             "content_block_delta",
             "{\"type\":",
-            "terminated: the provider sent half an event: EOF while parsing a value at line 1 column 8",
+            "terminated: could not read an event: Unexpected end of JSON input at position 8 (line 1 column 9): {\"type\":",
         ),
         (
             "content_block_delta",
             "<html>",
-            "Could not read what the provider sent: expected value at line 1 column 1",
+            "terminated: could not read an event: Invalid JSON: expected value at position 0 (line 1 column 1): <html>",
         ),
     ] {
         let mut reader = reader();

@@ -111,11 +111,18 @@ fn stop_reasons_are_mapped() {
         ("model_context_window_exceeded", "finish Length"),
         ("guardrail_intervened", "fail Provider stopped with: guardrail_intervened"),
         ("malformed_tool_use", "fail Provider stopped with: malformed_tool_use"),
-        ("", "fail An unknown error occurred"),
+        ("", "fail terminated: the answer ended without a stop reason"),
     ] {
         assert_eq!(read(&[stop(reason)]), [expected], "{reason}");
     }
     assert_eq!(shown(&read_all(reader(), &[stop("end_turn")])), ["word end_turn", "finish Stop"]);
+}
+
+#[test]
+fn reason_of_guardrail_is_told() {
+    let trace = json!({ "trace": { "guardrail": { "actionReason": "Guardrail blocked." } } });
+    let events = [stop("guardrail_intervened"), event("metadata", trace)];
+    assert_eq!(read(&events), ["fail Provider stopped with: guardrail_intervened: Guardrail blocked."]);
 }
 
 #[test]
@@ -136,13 +143,14 @@ fn exceptions_and_unreadable_events_fail_once() {
             "fail ThrottlingException: Slow down",
         ),
         (
-            event("internalServerException", json!({})),
-            "fail InternalServerException: An unknown error occurred",
+            json!({"type": "internalServerException"}),
+            "fail InternalServerException: The provider sent an error without a message: \
+             {\"type\":\"internalServerException\"}",
         ),
         (event("error", json!({ "code": "c", "message": "m" })), "fail c: m"),
         (
             json!("{\"delta\":"),
-            "fail terminated: the provider sent half an event: EOF while parsing a value at line 1 column 9",
+            "fail terminated: could not read an event: Unexpected end of JSON input at position 9 (line 1 column 10): {\"delta\":",
         ),
         (
             thinks(0, json!({ "redactedContent": "no base64" })),

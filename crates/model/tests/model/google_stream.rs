@@ -1,6 +1,6 @@
 //! Streams of the Gemini API, and their events.
 
-use crate::model_support::{self, CUT, check_contract, read_all, shown};
+use crate::model_support::{self, CUT, check_contract, extend, read_all, shown};
 use pi_rpc_model::{api::Api, request::Reader};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -93,14 +93,46 @@ fn stop_reasons_are_mapped() {
         ("CONTINUATION", "finish Length"),
         ("SAFETY", "fail Provider stopped with: SAFETY"),
         ("MALFORMED_FUNCTION_CALL", "fail Provider stopped with: MALFORMED_FUNCTION_CALL"),
-        ("MOON", "fail Unhandled stop reason: MOON"),
+        ("MOON", "fail Provider stopped with: MOON"),
     ] {
         assert_eq!(read(&[stop(reason)]), [expected], "{reason}");
     }
     let events = read_all(reader(), &[stop("STOP"), stop("MAX_TOKENS")]);
     assert_eq!(shown(&events), ["word MAX_TOKENS", "finish Length"]);
-    let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" } });
-    assert_eq!(read(&[blocked]), ["fail The provider blocked the prompt: SAFETY"]);
+}
+
+#[test]
+fn reason_of_block_is_told() {
+    let rated = |blocked: bool| json!({ "category": "HARM_CATEGORY_HARASSMENT", "blocked": blocked });
+    let feedback = |more: Value| {
+        let mut feedback = json!({ "promptFeedback": { "blockReason": "SAFETY" } });
+        extend(&mut feedback["promptFeedback"], more);
+        feedback
+    };
+    let ended = |more: Value| {
+        let mut ended = stop("SAFETY");
+        extend(&mut ended["candidates"][0], more);
+        ended
+    };
+    for (event, expected) in [
+        (feedback(json!({})), "fail The provider blocked the prompt: SAFETY"),
+        (
+            feedback(json!({ "blockReasonMessage": "Not here." })),
+            "fail The provider blocked the prompt: SAFETY: Not here.",
+        ),
+        (
+            feedback(json!({ "safetyRatings": [rated(false), rated(true)] })),
+            "fail The provider blocked the prompt: SAFETY: HARM_CATEGORY_HARASSMENT",
+        ),
+        (ended(json!({})), "fail Provider stopped with: SAFETY"),
+        (ended(json!({ "finishMessage": "No." })), "fail Provider stopped with: SAFETY: No."),
+        (
+            ended(json!({ "safetyRatings": [rated(true)] })),
+            "fail Provider stopped with: SAFETY: HARM_CATEGORY_HARASSMENT",
+        ),
+    ] {
+        assert_eq!(read(&[event.clone()]), [expected], "{event}");
+    }
 }
 
 #[test]
@@ -118,12 +150,15 @@ fn errors_and_unreadable_events_fail_once() {
     let error = json!({ "error": { "code": 503, "message": "Overloaded.", "status": "UNAVAILABLE" } });
     for (event, expected) in [
         (error, "fail 503 UNAVAILABLE: Overloaded."),
-        (json!({ "error": {} }), "fail An unknown error occurred"),
+        (json!({ "error": {} }), "fail The provider sent an error without a message: {}"),
         (
             json!("{\"candidates\":"),
-            "fail terminated: the provider sent half an event: EOF while parsing a value at line 1 column 14",
+            "fail terminated: could not read an event: Unexpected end of JSON input at position 14 (line 1 column 15): {\"candidates\":",
         ),
-        (json!("<html>"), "fail Could not read what the provider sent: expected value at line 1 column 1"),
+        (
+            json!("<html>"),
+            "fail terminated: could not read an event: Invalid JSON: expected value at position 0 (line 1 column 1): <html>",
+        ),
     ] {
         assert_eq!(read(&[event.clone(), event.clone(), stop("STOP")]), [expected], "{event}");
     }

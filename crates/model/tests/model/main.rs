@@ -15,6 +15,7 @@ mod google_request;
 mod google_stream;
 mod mistral_request;
 mod mistral_stream;
+mod odd_values;
 mod openai_completions_request;
 mod openai_completions_stream;
 mod openai_responses_request;

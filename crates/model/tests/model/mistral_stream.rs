@@ -125,13 +125,19 @@ fn errors_and_unreadable_events_fail_once() {
         json!({ "object": "error", "message": "Overloaded", "type": "service_unavailable", "code": "1900" });
     for (event, expected) in [
         (error, "fail Overloaded"),
-        (json!({ "object": "error" }), "fail An unknown error occurred"),
+        (
+            json!({ "object": "error" }),
+            "fail The provider sent an error without a message: {\"object\":\"error\"}",
+        ),
         (json!({ "error": { "message": "Busy" } }), "fail Busy"),
         (
             json!("{\"choices\":"),
-            "fail terminated: the provider sent half an event: EOF while parsing a value at line 1 column 11",
+            "fail terminated: could not read an event: Unexpected end of JSON input at position 11 (line 1 column 12): {\"choices\":",
         ),
-        (json!("<html>"), "fail Could not read what the provider sent: expected value at line 1 column 1"),
+        (
+            json!("<html>"),
+            "fail terminated: could not read an event: Invalid JSON: expected value at position 0 (line 1 column 1): <html>",
+        ),
     ] {
         assert_eq!(read(&[event.clone(), event.clone(), stop("stop")]), [expected], "{event}");
     }

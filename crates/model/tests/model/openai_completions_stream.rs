@@ -161,13 +161,18 @@ fn finish_reasons_are_mapped() {
         ("length", "finish Length"),
         ("tool_calls", "finish ToolUse"),
         ("function_call", "finish ToolUse"),
-        ("content_filter", "fail An unknown error occurred"),
-        ("bored", "fail Unhandled stop reason: bored"),
+        ("content_filter", "fail Provider finish_reason: content_filter"),
+        ("bored", "fail Provider finish_reason: bored"),
     ];
     for (reason, expected) in cases {
         let events = [chunk(json!({"content": "Hi"})), ending(reason)];
         assert_eq!(said(&events), ["0 text |Hi| end", expected], "{reason}");
     }
+    let mut filtered = ending("content_filter");
+    filtered["choices"][0]["native_finish_reason"] = "refusal".into();
+    filtered["choices"][0]["content_filter_results"] =
+        json!({"hate": {"filtered": true, "severity": "high"}, "violence": {"filtered": false}});
+    assert_eq!(said(&[filtered]), ["fail Provider finish_reason: content_filter (refusal, hate)"]);
     // Calls before a plain stop are calls all the same.
     let called = calls(json!([fragment(0, Some("a"), "{}")]));
     assert_eq!(said(&[called, ending("stop")]), ["0 call a ls |{}| end", "finish Stop"]);
@@ -301,7 +306,7 @@ fn usage_is_read_from_every_place() {
         ),
         (
             json!({"prompt_tokens": 10, "completion_tokens": 4, "completion_tokens_details": thought}),
-            "usage 10, 6, 0, 0, 2 thought",
+            "usage 10, 4, 0, 0, 2 thought",
         ),
         (
             json!({"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14, "reasoning_tokens": 2}),
@@ -315,7 +320,8 @@ fn usage_is_read_from_every_place() {
     for (counts, expected) in cases {
         let beside = json!({"id": "c1", "choices": [], "usage": counts});
         let within = json!({"id": "c1", "choices": [{"delta": {}, "usage": counts}], "usage": null});
-        for place in [beside, within] {
+        let of_groq = json!({"id": "c1", "choices": [], "x_groq": {"usage": counts}});
+        for place in [beside, within, of_groq] {
             let events = [place, ending("stop")];
             assert_eq!(said(&events), [expected, "finish Stop"], "{events:?}");
         }
@@ -352,9 +358,12 @@ fn events_that_cannot_be_read() {
                 json!({"error": null}),
                 json!("{\"id\""),
             ][..],
-            "fail terminated: the provider sent half an event: EOF while parsing an object at line 1 column 5",
+            "fail terminated: could not read an event: Unexpected end of JSON input at position 5 (line 1 column 6): {\"id\"",
         ),
-        (&[json!("<html>")], "fail Could not read what the provider sent: expected value at line 1 column 1"),
+        (
+            &[json!("<html>")],
+            "fail terminated: could not read an event: Invalid JSON: expected value at position 0 (line 1 column 1): <html>",
+        ),
     ];
     for (events, expected) in cases {
         assert_eq!(shown(&read(reader(), events)), [expected]);

@@ -231,9 +231,9 @@ fn status_decides_how_answer_ends() {
     let cases = [
         ("completed", "finish Stop"),
         ("queued", "finish Stop"),
-        ("incomplete", "finish Length"),
-        ("failed", "fail An unknown error occurred"),
-        ("cancelled", "fail An unknown error occurred"),
+        ("incomplete", "fail Response incomplete without a reason"),
+        ("failed", "fail Unknown error (no error details in response)"),
+        ("cancelled", "fail Provider stopped with: cancelled"),
         ("odd", "fail Unhandled stop reason: odd"),
     ];
     for (status, expected) in cases {
@@ -257,12 +257,14 @@ fn reason_of_incomplete_answer_decides_end() {
 
 #[test]
 fn token_limit_ends_open_block() {
+    let mut limited = completed("incomplete");
+    limited["response"]["incomplete_details"] = json!({ "reason": "max_output_tokens" });
     let events = [
         created(),
         added(0, message(json!([]))),
         part("content_part.added", 0, output_text("")),
         grown("output_text", 0, "I w"),
-        completed("incomplete"),
+        limited,
     ];
     assert_eq!(shown(&read(reader(), &events)), ["id r1", "0 text |I w|", USAGE, "0 end", "finish Length"]);
 }
@@ -280,7 +282,7 @@ fn error_in_stream_ends_it() {
         (json!({"type": "error", "error": {"code": "x", "message": "Wrapped"}}), "Wrapped"),
         (json!({"error": {"message": "From a gateway"}}), "From a gateway"),
         (failed(json!({"error": {"code": "server_error", "message": "Down"}})), "server_error: Down"),
-        (failed(json!({"error": {}})), "unknown: no message"),
+        (failed(json!({"error": {}})), "The provider sent an error without a message: {}"),
         (failed(json!({"error": null, "incomplete_details": {"reason": "filter"}})), "incomplete: filter"),
         (failed(json!({})), "Unknown error (no error details in response)"),
     ];
@@ -336,7 +338,9 @@ proptest! {
 
 #[test]
 fn model_and_status_are_read() {
-    for (status, finish) in [("completed", "finish Stop"), ("incomplete", "finish Length")] {
+    for (status, finish) in
+        [("completed", "finish Stop"), ("incomplete", "fail Response incomplete without a reason")]
+    {
         let begin = json!({"type": "response.created", "response": {"id": "r1", "model": "gpt-x"}});
         let read = shown(&read_all(reader(), &[begin, completed(status)]));
         assert_eq!(read, ["id r1", "model gpt-x", USAGE, &format!("word {status}"), finish]);
