@@ -38,7 +38,11 @@ fn broken_http(api: &str) -> Vec<Broken> {
     let json_error = b"{\"error\":{\"message\":\"no such model\"}}";
     vec![
         (invalid(b"data: \xff\xfe\n\n"), "terminated: the provider's answer is not UTF-8", "Half"),
-        (invalid(b"data: {\"type\":\n\n"), "terminated: could not read an event: Unexpected end of JSON input", "Half"),
+        (
+            invalid(b"data: {\"type\":\n\n"),
+            "terminated: could not read an event: Unexpected end of JSON input",
+            "Half",
+        ),
         (invalid(b"event: error\ndata: {\"error\":{\"message\":\"\xc3\"}}\n\n"), "terminated: ", "Half"),
         (with_length(&half.len().to_string(), &whole), "terminated: the stream ended before", "Half"),
         (with_length(&(whole.len() + 9).to_string(), &half), "terminated: ", "Half"),
@@ -51,7 +55,7 @@ fn broken_http(api: &str) -> Vec<Broken> {
         (answer(200, "content-encoding: gzip\r\n", &gzip), "terminated: ", ""),
         (answer(200, "content-type: text/html\r\n", html), "127.0.0.1", ""),
         (answer(200, "content-type: application/json\r\n", json_error), "127.0.0.1", ""),
-        (answer(200, "", html), "terminated: the stream ended before", ""),
+        (answer(200, "", html), "terminated: 127.0.0.1", ""),
         (b"SSH-2.0-OpenSSH_9.6\r\n".to_vec(), "Connection error: ", ""),
         (b"HTTP/1.1 999999 Odd\r\n\r\n".to_vec(), "Connection error: ", ""),
         (b"HTTP/1.1 200 OK\r\nno colon here\r\n\r\n".to_vec(), "Connection error: ", ""),

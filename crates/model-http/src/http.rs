@@ -15,7 +15,7 @@ use self::aws_chain::{ChainClients, KeyChain};
 pub use self::exchange::Exchanged;
 use self::{
     redactor::Redactor,
-    response::{pieces, read_error_body, shorten, unexpected_content_type},
+    response::{NoEventStream, event_stream, read_error_body, shorten},
     signature::add_signature,
 };
 use super::{
@@ -172,19 +172,13 @@ impl Http {
             let _ = heads.send(head).await;
             let _ = seen.await;
         }
-        if let Some(kind) = unexpected_content_type(&response) {
-            let start =
-                shorten(&redactor.redact(read_error_body(response, idle.min(ERROR_BODY_TIMEOUT)).await));
-            return Err(RequestFailure::new(format!(
-                "{host} did not answer with an event stream but {kind}: {start}"
-            )));
-        }
-        let pieces = pieces(response, idle);
-        let mut stream: Pin<Box<dyn Stream<Item = Result<ServerSentEvent, String>> + Send>> =
-            match reader.stream_format() {
-                StreamFormat::ServerSentEvents => Box::pin(body::events(pieces)),
-                StreamFormat::AmazonEventStream => Box::pin(frames::frames(pieces)),
-            };
+        let format = reader.stream_format();
+        let pieces = event_stream(response, format, idle, idle.min(ERROR_BODY_TIMEOUT)).await;
+        let pieces = pieces.map_err(|other| no_event_stream(&host, other, redactor))?;
+        let mut stream: Pin<Box<dyn Stream<Item = Result<ServerSentEvent, String>> + Send>> = match format {
+            StreamFormat::ServerSentEvents => Box::pin(body::events(pieces)),
+            StreamFormat::AmazonEventStream => Box::pin(frames::frames(pieces)),
+        };
         let longest = idle.saturating_mul(SILENT_IDLE_FACTOR);
         let mut last_activity = Instant::now();
         loop {
@@ -366,6 +360,16 @@ impl RequestFailure {
         let message = format!("Server requested {delay}s retry delay (max: {longest}s). {}", self.message);
         Self { message, ..self }
     }
+}
+
+/// Builds the failure for an answer that is no event stream. A page or a refusal stays what it is, anything else may be
+/// an event stream at the next attempt.
+fn no_event_stream(host: &str, answer: NoEventStream, redactor: &Redactor) -> RequestFailure {
+    let NoEventStream { kind, body } = answer;
+    let is_refusal = || serde_json::from_str::<Value>(&body).is_ok_and(|body| !body["error"].is_null());
+    let passes = if kind.contains("html") || is_refusal() { "" } else { "terminated: " };
+    let start = shorten(&redactor.redact(body));
+    RequestFailure::new(format!("{passes}{host} did not answer with an event stream but {kind}: {start}"))
 }
 
 /// Sends events on; returns whether the last one was among them.

@@ -41,6 +41,7 @@
 //! ```
 
 pub mod body;
+mod decoder;
 mod frames;
 pub mod google;
 pub mod http;

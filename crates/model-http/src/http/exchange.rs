@@ -1,6 +1,7 @@
 //! Requests with a short answer, such as those for tokens.
 
-use super::{Http, chain, host};
+use super::{Http, chain, host, response::pieces};
+use futures_util::StreamExt as _;
 use reqwest::{Request, Response};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -28,12 +29,11 @@ impl Http {
         let client = self.client(request.url()).map_err(|failure| failure.message)?;
         let host = host(request.url());
         let answer = async {
-            let response = client.execute(request).await?;
+            let response = client.execute(request).await.map_err(chain)?;
             read(response).await
         };
         match timeout(EXCHANGE_TIMEOUT, answer).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(format!("Connection error: {host}: {}", chain(error))),
+            Ok(answer) => answer.map_err(|reason| format!("Connection error: {host}: {reason}")),
             Err(_) => {
                 Err(format!("Connection error: {host} was silent for {} s", EXCHANGE_TIMEOUT.as_secs()))
             }
@@ -41,11 +41,12 @@ impl Http {
     }
 }
 
-async fn read(mut response: Response) -> reqwest::Result<Exchanged> {
+async fn read(response: Response) -> Result<Exchanged, String> {
     let status = response.status().as_u16();
+    let mut pieces = Box::pin(pieces(response, EXCHANGE_TIMEOUT));
     let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await? {
-        body.extend_from_slice(&piece);
+    while let Some(piece) = pieces.next().await {
+        body.extend_from_slice(&piece?);
         if body.len() > ANSWER_BYTES {
             break;
         }

@@ -8,5 +8,6 @@ mod model_support;
 mod google_account;
 mod google_token;
 mod http_ask;
+mod http_bodies;
 mod http_environment;
 mod http_retries;
