@@ -27,6 +27,7 @@ use pi_rpc_files::secrets::{Secrets, redact_url};
 pub use pi_rpc_model::http_options::HttpOptions;
 use pi_rpc_model::{
     bedrock::{AwsKeySource, SignatureScope},
+    failure::{is_overflow, overflow_code},
     request::{HttpRequest, Reader, StreamFormat, ZSTD},
     retry::{is_transient_status, retry_after},
     types::StreamEvent,
@@ -39,12 +40,12 @@ use reqwest::{
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     error::Error,
     mem,
     net::IpAddr,
     pin::Pin,
-    sync::OnceLock,
+    sync::{Mutex, OnceLock, PoisonError},
     time::{Duration, SystemTime},
 };
 use tokio::{
@@ -67,6 +68,8 @@ pub struct Http {
     google_tokens: google_token::TokenCache,
     /// Keys that are redacted in the texts of failures.
     secrets: Secrets,
+    /// Hosts that have answered, to which connections may be kept that they have closed since.
+    reached: Mutex<BTreeSet<String>>,
     /// Keys of AWS that neither the environment nor a file has.
     #[cfg(feature = "aws-chain")]
     chain: KeyChain,
@@ -90,6 +93,8 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 pub const SILENT_IDLE_FACTOR: u32 = 10;
 /// Time limit for the body of an error: the status is known, and the user waits.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Kept connections that are replaced for one request, when they turn out to be closed.
+const MOST_REPLACED: u32 = 2;
 /// Size up to which a body is encoded on the spot, in some 100 µs. Another thread would start about as late.
 const INLINE_BODY_BYTES: usize = 128 * 1024;
 
@@ -218,19 +223,30 @@ impl Http {
         redactor: &Redactor,
     ) -> Result<Response, RequestFailure> {
         let client = self.client(request.url())?;
-        let mut tried = 0;
+        let host = host(request.url());
+        let (mut tried, mut replaced) = (0, 0);
         loop {
-            let again = request.try_clone().filter(|_| tried < options.retry.retries);
+            let again = request.try_clone();
             if let Some(signing) = signing {
                 // Each time anew: a signature is valid for minutes.
                 self.sign(&mut request, signing).await.map_err(RequestFailure::new)?;
             }
             let failure = match send(&client, request, reader, options, redactor).await {
-                Ok(response) => return Ok(response),
+                Ok(response) => {
+                    self.reached.lock().unwrap_or_else(PoisonError::into_inner).insert(host);
+                    return Ok(response);
+                }
                 Err(failure) => failure,
             };
+            let is_stale = failure.is_broken && replaced < MOST_REPLACED && self.has_reached(&host);
             request = match again {
-                Some(again) if failure.is_transient => again,
+                // A connection that was kept, and closed by the other side: a new one replaces it.
+                Some(again) if is_stale => {
+                    tracing::debug!("a new connection: {}", redactor.redact(failure.message));
+                    (request, replaced) = (again, replaced + 1);
+                    continue;
+                }
+                Some(again) if failure.is_transient && tried < options.retry.retries => again,
                 _ => return Err(failure),
             };
             let wait = match failure.retry_after {
@@ -244,6 +260,10 @@ impl Http {
             sleep(wait).await;
             tried += 1;
         }
+    }
+
+    fn has_reached(&self, host: &str) -> bool {
+        self.reached.lock().unwrap_or_else(PoisonError::into_inner).contains(host)
     }
 
     /// Signs the request with the keys that `signing` has, or names.
@@ -339,11 +359,13 @@ struct RequestFailure {
     retry_after: Option<Duration>,
     /// Whether a retry may succeed, and nothing of an answer has come.
     is_transient: bool,
+    /// Whether a connection broke on which nothing had come.
+    is_broken: bool,
 }
 
 impl RequestFailure {
     fn new(message: String) -> Self {
-        Self { message, retry_after: None, is_transient: false }
+        Self { message, retry_after: None, is_transient: false, is_broken: false }
     }
 
     fn of_connection(message: String) -> Self {
@@ -446,7 +468,11 @@ async fn send(
         Ok(Ok(response)) => {
             Err(refusal(response, reader, options.idle.min(ERROR_BODY_TIMEOUT), redactor).await)
         }
-        Ok(Err(error)) => Err(RequestFailure::of_connection(format!("{host}: {}", chain(error)))),
+        Ok(Err(error)) => {
+            let is_broken = !error.is_connect() && !error.is_timeout();
+            let failure = RequestFailure::of_connection(format!("{host}: {}", chain(error)));
+            Err(RequestFailure { is_broken, ..failure })
+        }
         Err(_) => {
             Err(RequestFailure::of_connection(format!("{host} was silent for {}", seconds(options.first))))
         }
@@ -485,6 +511,8 @@ async fn refusal(
                     None => {
                         retry_after = retry_after.or_else(|| reader.retry_after(&body));
                         let reason = reader.refusal(&body).unwrap_or_else(|| body.to_string());
+                        let code = overflow_code(&body).filter(|_| !is_overflow(&reason));
+                        let reason = code.map_or(reason.clone(), |code| format!("{code}: {reason}"));
                         match kind {
                             Some(kind) => format!("{number} {kind}: {reason}"),
                             None => format!("{number} {reason}"),
@@ -496,7 +524,7 @@ async fn refusal(
             }
         }
     };
-    RequestFailure { message, retry_after, is_transient }
+    RequestFailure { retry_after, is_transient, ..RequestFailure::new(message) }
 }
 
 fn is_loopback(url: &Url) -> bool {

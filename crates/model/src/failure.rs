@@ -4,18 +4,20 @@
 
 use pi_rpc_protocol::{AssistantMessage, DialectRetry, StopReason};
 use regex_lite::Regex;
+use serde_json::Value;
 use std::time::Duration;
 
 /// Providers' texts for a context that is too long: Anthropic, Bedrock, OpenAI, Google, xAI, Groq, OpenRouter,
-/// Copilot, llama.cpp, LM Studio, MiniMax, Kimi, Mistral, z.ai, DS4, Qwen, others, and Cerebras, whose errors have no text.
-const OVERFLOW: [&str; 27] = [
+/// Copilot, llama.cpp, LM Studio, vLLM, TGI, MiniMax, Kimi, Mistral, z.ai, DS4, Qwen, others, and Cerebras, whose errors have
+/// no text.
+const OVERFLOW: [&str; 41] = [
     "prompt (?:is )?too long",
     "input is too long for requested model",
     "exceeds the context window",
     "input token count.*exceeds the maximum",
     r"maximum prompt length is \d",
-    "reduce the length of the messages",
-    r"maximum context length is \d+ tokens",
+    "reduce the length of the (?:input|prompt|messages)",
+    r"maximum context length is [\d,]+ tokens",
     r"exceeds the limit of \d",
     "exceeds the available context size",
     "greater than the context length",
@@ -34,6 +36,24 @@ const OVERFLOW: [&str; 27] = [
     r"input \(\d+ tokens\) is longer than the model'?s context length",
     r"prompt has [\d,]+ tokens?, but the configured context size is [\d,]+ tokens?",
     "range of input length should be",
+    // vLLM.
+    "longer than the maximum (?:model|context|input|prompt|sequence) length",
+    r"context length is only [\d,]+ tokens",
+    r"input prompt \([\d,]+ tokens\) is too long",
+    "exceeds? (?:the )?max_model_len",
+    // LM Studio and llama.cpp.
+    r"keep the first [\d,]+ tokens when ",
+    r"context length of only [\d,]+ tokens",
+    r"reached (?:the )?context length of [\d,]+",
+    r"n_keep.*n_ctx",
+    "context shift is disabled",
+    r"context[_ ](?:size|length|window|limit) (?:has been |was )?exceeded",
+    "context[_ -](?:(?:length|size|window)[_ -])?overflow",
+    // Ollama, Anthropic, and others.
+    "exceeds? (?:the )?(?:model'?s )?(?:maximum )?context (?:length|limit|size|window)",
+    // TGI.
+    r"tokens.*must (?:be <=|have less than) [\d,]+",
+    r"inputs.{0,3} must have less than [\d,]+ tokens",
     r"^(?:[\w -]+ api error \(413\):|413(?:\s|:|$))",
     r"^400\s*(?:status code)?\s*\(no body\)",
 ];
@@ -51,10 +71,14 @@ const THROTTLED: [&str; 6] = [
 
 /// Texts of failures that pass by themselves. Words may be joined by a blank or an underscore; numbers match only
 /// whole: 5000 is no 500.
-const TRANSIENT: [&str; 13] = [
+const TRANSIENT: [&str; 16] = [
     "overloaded",
     "rate.?limit",
     "too many requests",
+    "throttl",
+    // Exceptions within a stream of Bedrock, which have no status.
+    "server.?exception",
+    "model.?(?:stream.?error|timeout|not.?ready).?exception",
     r"\b(?:429|500|502|503|504)\b",
     "service.?unavailable",
     "server.?error",
@@ -76,8 +100,22 @@ pub fn overflows(message: &AssistantMessage, window: u64) -> bool {
     match message.stop_reason {
         StopReason::Error => message.error_message.as_deref().is_some_and(is_overflow),
         StopReason::Aborted => false,
-        _ => window > 0 && message.usage.input + message.usage.cache_read > window,
+        reason => {
+            let input = message.usage.input + message.usage.cache_read;
+            // Xiaomi cuts the input so that it fills the context, and has no room left for an answer.
+            let is_filled = reason == StopReason::Length
+                && message.usage.output == 0
+                && input.saturating_mul(100) >= window.saturating_mul(99);
+            window > 0 && (input > window || is_filled)
+        }
     }
+}
+
+/// The code in the body of an error that says by itself that the context is too long, where the message may not.
+pub fn overflow_code(body: &Value) -> Option<&str> {
+    let errors = [&body["error"], body].into_iter();
+    let codes = errors.flat_map(|error| ["code", "type", "status"].map(|key| error[key].as_str()));
+    codes.flatten().find(|code| is_overflow(code))
 }
 
 /// Whether an error's text means that the context is too long.

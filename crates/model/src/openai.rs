@@ -1,6 +1,7 @@
 //! Parts that Chat Completions and Responses share.
 
 use super::{
+    failure::{is_overflow, overflow_code},
     request::{HttpRequest, ModelRequest},
     sse::shorten,
 };
@@ -75,6 +76,8 @@ pub fn error_text(error: &Value) -> Option<String> {
         _ if is_something(error) => error.to_string(),
         _ => return None,
     };
+    let code = overflow_code(error).filter(|_| !is_overflow(&text));
+    let text = code.map_or(text.clone(), |code| format!("{code}: {text}"));
     let raw = &error["metadata"]["raw"];
     Some(match raw {
         Value::String(raw) if !raw.is_empty() => format!("{text}\n{raw}"),

@@ -1,7 +1,7 @@
 //! A request that fails before its answer begins is sent again, and none after that.
 
 use crate::http_support::{
-    ANSWER, PATIENCE, Server, ask_as, finished, request, retrying, with_status, write,
+    ANSWER, PATIENCE, Server, ask_as, finished, ok, request, retrying, with_status, write,
 };
 use pi_rpc_model::{api::Api, http_options::HttpOptions, types::StreamEvent};
 use pi_rpc_model_http::http::Http;
@@ -164,4 +164,47 @@ async fn dropped_listener_ends_retry_delay() {
         })
     };
     tokio::time::timeout(PATIENCE, both).await.expect("the wait goes on");
+}
+
+#[tokio::test]
+async fn stale_connection_is_replaced() {
+    let server = Server::new().await;
+    let url = format!("http://{}/v1/messages", server.address());
+    let http = Http::default();
+    let options = retrying(0, PATIENCE);
+    let ask = || ask_as(&http, request(&url, "k"), &options);
+    // Not the last answer of its connection, which is kept.
+    let (first, mut kept) = tokio::join!(ask(), async {
+        let (mut connection, _) = server.accept().await;
+        write(&mut connection, ok(ANSWER).as_bytes()).await;
+        connection
+    });
+    let second = tokio::join!(ask(), async {
+        // Closed when the next request has come.
+        let mut request = [0; 16];
+        kept.read_exact(&mut request).await.unwrap();
+        drop(kept);
+        let (mut connection, _) = server.accept().await;
+        write(&mut connection, ok(ANSWER).as_bytes()).await;
+    });
+    assert_eq!([first, second.0], [finished(), finished()]);
+}
+
+#[tokio::test]
+async fn overflow_code_is_told_with_refusal() {
+    let refused = last(400, "", r#"{"error":{"code":"context_overflow","message":"No."}}"#);
+    let (sender, mut events) = mpsc::channel(1);
+    let server = Server::new().await;
+    let url = format!("http://{}/v1/chat/completions", server.address());
+    let (http, reader) = (Http::default(), Api::OpenaiCompletions.reader());
+    let options = twice();
+    let ((), event, ()) = tokio::join!(
+        http.stream_answer(request(&url, "k"), reader, &options, sender),
+        events.recv(),
+        async {
+            write(&mut server.accept().await.0, refused.as_bytes()).await;
+        }
+    );
+    let message = "400 context_overflow: No.".to_owned();
+    assert_eq!(event, Some(StreamEvent::Fail { message, retry_after: None }));
 }

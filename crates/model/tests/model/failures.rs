@@ -1,6 +1,6 @@
 //! Which errors are overflows, which are transient, and how long to wait before a retry.
 
-use pi_rpc_model::failure::{delay, is_overflow, is_transient_error, overflows};
+use pi_rpc_model::failure::{delay, is_overflow, is_transient_error, overflow_code, overflows};
 use pi_rpc_protocol::{AssistantMessage, Dialect, DialectRetry};
 use regex_lite::Regex;
 use serde_json::json;
@@ -11,7 +11,7 @@ const PI_1: &DialectRetry = &Dialect::Pi1.record().retry;
 const XCSH: &DialectRetry = &Dialect::Xcsh.record().retry;
 
 /// Errors of providers when the context is too long.
-const OVERFLOWS: [&str; 33] = [
+const OVERFLOWS: [&str; 49] = [
     r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
     "prompt too long; exceeded max context length by 4 tokens",
     "ValidationException: Input is too long for requested model.",
@@ -44,11 +44,27 @@ const OVERFLOWS: [&str; 33] = [
     "The prompt exceeds the maximum allowed input length of 100 tokens",
     "The input (300 tokens) is longer than the model's context length (200 tokens)",
     "Prompt has 9,000 tokens, but the configured context size is 4,096 tokens",
+    "400 This model's maximum context length is 131,072 tokens and your request has 140,000 input tokens",
+    "400 The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+    "400 You passed 10005 input tokens and requested 1000 output tokens. However, the model's context length is only 8192 tokens",
+    "400 Please reduce the length of the input prompt.",
+    "Input prompt (5000 tokens) is too long and exceeds limit of 4096",
+    "400 prompt length 5000 exceeds max_model_len 4096",
+    "Trying to keep the first 5000 tokens when context the overflows.",
+    "The model is loaded with context length of only 4096 tokens, which is not enough",
+    "Reached context length of 4096 tokens, but this model does not support mid-generation context overflow",
+    "The number of tokens is too large (n_keep: 5000 >= n_ctx: 4096)",
+    "the context is full and context shift is disabled",
+    "Context size has been exceeded.",
+    r#"400 {"error":{"code":"context_overflow","message":"Bad request"}}"#,
+    "context_length_overflow",
+    "the input length exceeds the context length",
+    "400 input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
     "400 <400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]",
 ];
 
 /// Transient errors in every dialect.
-const PASSING: [&str; 28] = [
+const PASSING: [&str; 32] = [
     r#"529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
     r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
     r#"{"error":{"type":"rate_limit_error"}}"#,
@@ -78,6 +94,10 @@ const PASSING: [&str; 28] = [
     "Too many tokens, please wait before trying again. 429",
     "Rate limit: your request exceeds the limit of 30000 tokens per min",
     "ThrottlingException 503: too many tokens",
+    "ThrottlingException: Slow down",
+    "InternalServerException: unexpected",
+    "ModelStreamErrorException: the model failed",
+    "ModelTimeoutException: too slow",
 ];
 
 /// Transient errors in xcsh only.
@@ -229,12 +249,21 @@ fn usage_beyond_window_is_overflow() {
         }
         serde_json::from_value::<AssistantMessage>(answer).unwrap()
     };
+    let silent = |input: u64| {
+        let mut answer = answer("length", None, input, 0);
+        answer.usage.output = 0;
+        answer
+    };
     for (message, window, expected) in [
         (answer("stop", None, 60, 40), 100, false),
         (answer("stop", None, 60, 41), 100, true),
         (answer("toolUse", None, 101, 0), 100, true),
         (answer("length", None, 101, 0), 100, true),
         (answer("stop", None, 101, 0), 0, false),
+        (answer("length", None, 99, 0), 100, false),
+        (silent(99), 100, true),
+        (silent(98), 100, false),
+        (silent(0), 0, false),
         (answer("error", Some("prompt is too long"), 0, 0), 100, true),
         (answer("error", Some("prompt is too long"), 0, 0), 0, true),
         (answer("error", Some("overloaded"), 101, 0), 100, false),
@@ -242,6 +271,18 @@ fn usage_beyond_window_is_overflow() {
         (answer("aborted", Some("prompt is too long"), 101, 0), 100, false),
     ] {
         assert_eq!(overflows(&message, window), expected, "{message:?} in {window}");
+    }
+}
+
+#[test]
+fn code_may_tell_overflow_alone() {
+    for (body, code) in [
+        (json!({"error": {"code": "context_overflow", "message": "No."}}), Some("context_overflow")),
+        (json!({"type": "context_length_exceeded"}), Some("context_length_exceeded")),
+        (json!({"error": {"code": 400, "type": "invalid_request_error"}}), None),
+        (json!("context_overflow"), None),
+    ] {
+        assert_eq!(overflow_code(&body), code, "{body}");
     }
 }
 
