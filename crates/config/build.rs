@@ -32,19 +32,33 @@ fn emit(root: &Path) -> Result<TokenStream, String> {
         let list = list.to_string();
         quote!((#name, #list))
     });
+    let others = models.get("others").and_then(Value::as_object).ok_or("models.json: no `others`")?;
+    let others = others.iter().map(|(kind, lists)| others_of(kind, lists)).collect::<Result<Vec<_>, _>>()?;
     let providers: Vec<TokenStream> =
         members(&providers)?.iter().map(|(id, keys)| provider(id, keys)).collect::<Result<_, _>>()?;
     Ok(quote!(Catalogue {
         date: #date,
         source: #source,
         lists: &[#(#lists),*],
+        others: &[#(#others),*],
         providers: &[#(#providers),*],
     }))
 }
 
+/// The models of a type, by provider.
+fn others_of(kind: &str, lists: &Value) -> Result<TokenStream, String> {
+    let lists = lists.as_object().ok_or_else(|| format!("models.json: others.{kind} is no object"))?;
+    let lists = lists.keys().map(|provider| {
+        let ids = texts(lists, provider).map_err(|error| format!("models.json: others.{kind}: {error}"))?;
+        Ok(quote!((#provider, &[#(#ids),*])))
+    });
+    let lists = lists.collect::<Result<Vec<_>, String>>()?;
+    Ok(quote!((#kind, &[#(#lists),*])))
+}
+
 fn provider(id: &str, keys: &Value) -> Result<TokenStream, String> {
     let keys = keys.as_object().ok_or_else(|| format!("providers.json: {id} is no object"))?;
-    let known = ["env", "defaults", "api", "baseUrl", "bearer", "keyHeader", "needs"];
+    let known = ["env", "bearerEnv", "defaults", "api", "baseUrl", "bearer", "keyHeader", "needs"];
     if let Some(key) = keys.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(format!("providers.json: {id}: `{key}`: unknown; known: {}", known.join(", ")));
     }
@@ -61,10 +75,17 @@ fn provider(id: &str, keys: &Value) -> Result<TokenStream, String> {
         true => texts(keys, "needs").map_err(named)?,
         false => Vec::new(),
     };
+    let bearer_env = match keys.contains_key("bearerEnv") {
+        true => texts(keys, "bearerEnv").map_err(named)?,
+        false => Vec::new(),
+    };
+    // Those precede the others.
+    let env: Vec<&str> = bearer_env.iter().chain(&env).copied().collect();
     let bearer = keys.get("bearer").is_some_and(|bearer| *bearer == Value::Bool(true));
     Ok(quote!(Provider {
         id: #id,
         env: &[#(#env),*],
+        bearer_env: &[#(#bearer_env),*],
         defaults: &[#(#defaults),*],
         api: #api,
         base_url: #base_url,

@@ -74,12 +74,12 @@ pub fn run(options: &Options) -> ExitCode {
     let all = config.models();
     let models: Vec<&Endpoint> = all.iter().filter(fits).collect();
     print(&match options.json {
-        true => format!("{:#}", as_json(&config, &models)),
-        false => harmless_lines(as_text(&config, &models).trim_end()),
+        true => format!("{:#}", as_json(&config, &models, &words)),
+        false => harmless_lines(as_text(&config, &models, &words).trim_end()),
     })
 }
 
-fn as_json(config: &Config, models: &[&Endpoint]) -> Value {
+fn as_json(config: &Config, models: &[&Endpoint], words: &[String]) -> Value {
     let start = config::select(config, &SelectionOptions::default()).ok().map(|selection| {
         let model = &selection.offers[selection.start].endpoint.model;
         json!({"provider": model.provider, "id": model.id, "thinkingLevel": selection.level})
@@ -109,18 +109,53 @@ fn as_json(config: &Config, models: &[&Endpoint]) -> Value {
         "warnings": config.warnings,
         "start": start,
         "models": models.collect::<Vec<_>>(),
+        "others": others(words),
     })
 }
 
-fn as_text(config: &Config, models: &[&Endpoint]) -> String {
+/// Models that answer no prompts and have all these words in provider or id: by type, ids by provider.
+fn others(words: &[String]) -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<&'static str>>> {
+    let fits = |provider: &str, id: &str| {
+        let text = format!("{provider}/{id}").to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    };
+    let mut types: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
+    for (kind, lists) in BUILT_IN.others {
+        let models = lists.iter().flat_map(|(provider, ids)| ids.iter().map(|id| (*provider, *id)));
+        for (provider, id) in models.filter(|(provider, id)| fits(provider, id)) {
+            types.entry(*kind).or_default().entry(provider).or_default().push(id);
+        }
+    }
+    types
+}
+
+/// The same for people: without words, how many each provider has.
+fn listed_others(words: &[String]) -> String {
+    let mut text = String::new();
+    for (kind, lists) in others(words) {
+        let count: usize = lists.values().map(Vec::len).sum();
+        let _ = writeln!(text, "For other purposes, not offered: {count} of type {kind}");
+        for (provider, ids) in lists {
+            match words.is_empty() {
+                true => text += &format!("  {provider}: {}\n", ids.len()),
+                false => ids.iter().for_each(|id| text += &format!("  {provider}/{id}\n")),
+            }
+        }
+    }
+    text
+}
+
+fn as_text(config: &Config, models: &[&Endpoint], words: &[String]) -> String {
     let usable = |endpoint: &&&Endpoint| config.keys.check(&endpoint.model).is_ok();
     let can: Vec<&Endpoint> = models.iter().filter(usable).copied().collect();
     let cannot: Vec<&Endpoint> = models.iter().filter(|endpoint| !usable(endpoint)).copied().collect();
-    let none = if models.is_empty() { "No model has these words in its provider, id or name.\n" } else { "" };
+    let others = listed_others(words);
+    let is_none = models.is_empty() && others.is_empty();
+    let none = if is_none { "No model has these words in its provider, id or name.\n" } else { "" };
     let (broken, keyless) =
         (unusable_models(&config.keys, &cannot), providers_without_key(&config.keys, &cannot));
-    let parts =
-        [sources(config), model_table(&can), broken, unsupported_apis(config), keyless, none.to_owned()];
+    let unsupported = unsupported_apis(config);
+    let parts = [sources(config), model_table(&can), broken, unsupported, keyless, others, none.to_owned()];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n")
 }

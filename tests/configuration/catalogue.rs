@@ -5,12 +5,13 @@ use pi_rpc::{
         Environment, Sources, catalogue::BUILT_IN, load, models_file, pattern::full_id, thinking::LevelMap,
     },
     machine::{PricedTokens, costs},
-    model::api::Api,
+    model::{api::Api, compat::Compat, compat_defaults::defaulted_members},
     protocol::{Base, Dialect, ThinkingLevel},
 };
 use serde_json::Value;
 
 const MODELS: &str = include_str!("../../data/models.json");
+const COMPAT_DEFAULTS: &str = include_str!("../../data/compat-defaults.json");
 const PROVIDERS: &str = include_str!("../../data/providers.json");
 
 #[test]
@@ -26,6 +27,44 @@ fn all_catalogue_data_is_read() {
     let known: Vec<&String> = data["providers"].as_object().unwrap().keys().collect();
     assert_eq!(BUILT_IN.providers.iter().map(|provider| provider.id).collect::<Vec<_>>(), known);
     assert_eq!((BUILT_IN.date.len(), BUILT_IN.source.contains("pi-ai")), (10, true));
+}
+
+#[test]
+fn compat_defaults_are_of_the_lists_version() {
+    let defaults: Value = serde_json::from_str(COMPAT_DEFAULTS).unwrap();
+    let version = defaults["version"].as_str().unwrap();
+    assert!(BUILT_IN.source.ends_with(&format!(" {version}")), "{}: {version}", BUILT_IN.source);
+    let apis: Vec<&String> = defaults["apis"].as_object().unwrap().keys().collect();
+    assert!(apis.iter().all(|name| Api::parse(name).is_some()), "{apis:?}");
+    let members =
+        defaults["apis"].as_object().unwrap().values().map(|api| api["compat"].as_object().unwrap());
+    let count: usize = members.map(serde_json::Map::len).sum();
+    assert!(defaulted_members().count() > count, "a member of a server is missing");
+}
+
+/// Others refuse the role: a list without `supportsDeveloperRole: false` needs the defaults of its own version.
+#[test]
+fn developer_instructs_openai_alone() {
+    let models = BUILT_IN.models(|_| true);
+    let completions = models.iter().filter(|it| it.model.api == "openai-completions");
+    let mut instructed: Vec<&str> = completions
+        .filter(|it| Compat::of(&it.model).developer_role)
+        .map(|it| it.model.provider.as_str())
+        .collect();
+    instructed.dedup();
+    let stated = |provider: &str| {
+        let mut all = models.iter().filter(|it| it.model.provider == provider);
+        all.any(|it| it.model.compat.as_ref().is_some_and(|compat| compat["supportsDeveloperRole"] == true))
+    };
+    instructed.retain(|provider| *provider != "openai" && !stated(provider));
+    assert_eq!(instructed, [""; 0]);
+}
+
+#[test]
+fn other_models_are_listed_by_type() {
+    let count = |lists: &[(&str, &[&str])]| lists.iter().map(|(_, ids)| ids.len()).sum::<usize>();
+    let counts: Vec<_> = BUILT_IN.others.iter().map(|(kind, lists)| (*kind, count(lists))).collect();
+    assert_eq!(counts, [("classifier", 81), ("image", 74)]);
 }
 
 #[test]

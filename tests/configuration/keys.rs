@@ -39,6 +39,19 @@ fn key_sources_have_an_order() {
 }
 
 #[test]
+fn auth_token_goes_into_authorization() {
+    let environment = [("ANTHROPIC_AUTH_TOKEN", "token"), ("ANTHROPIC_API_KEY", "key")];
+    let config = configured(&none(), &json!({}), &environment);
+    let found = config.keys.credentials(&model(&config, "anthropic/claude-opus-4-6")).unwrap();
+    let header = ("authorization".to_owned(), "Bearer token".to_owned());
+    assert_eq!((found.key, found.headers), (None, vec![header]));
+    let stored = json!({"anthropic": {"type": "api_key", "key": "stored"}});
+    let config = configured(&none(), &stored, &environment);
+    let found = config.keys.credentials(&model(&config, "anthropic/claude-opus-4-6")).unwrap();
+    assert_eq!((found.key.as_deref(), found.headers), (Some("stored"), vec![]));
+}
+
+#[test]
 fn login_is_used_until_it_expires() {
     let config = configured(
         &none(),
@@ -176,7 +189,7 @@ fn missing_key_is_explained() {
     assert_eq!(
         error,
         format!(
-            "No API key found for anthropic.\n\nSet ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY, or add it to \
+            "No API key found for anthropic.\n\nSet ANTHROPIC_AUTH_TOKEN or ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY, or add it to \
              {agent}/auth.json: {{\"anthropic\": {{\"type\": \"api_key\", \"key\": \"…\"}}}}"
         )
     );

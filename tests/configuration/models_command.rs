@@ -38,7 +38,7 @@ fn models_lists_choices_and_reasons() {
             &*format!("  greenhouse/fern: {}", CredentialError::Api("some-other-api".to_owned())),
             "",
             "Without a key (set the variable, or use auth.json or models.json):",
-            "  amazon-bedrock                 202 models  AWS_BEARER_TOKEN_BEDROCK or AWS_PROFILE",
+            "  amazon-bedrock                 208 models  AWS_BEARER_TOKEN_BEDROCK or AWS_PROFILE",
             "  ant-ling                         3 models  ANT_LING_API_KEY",
         ]
     );
@@ -68,6 +68,21 @@ fn words_narrow_the_list() {
 }
 
 #[test]
+fn models_without_prompts_are_listed_by_type() {
+    let home = home();
+    let (stdout, _) = run(home.path(), &["models"]);
+    assert!(stdout.contains("\nFor other purposes, not offered: 81 of type classifier\n"), "{stdout}");
+    assert!(stdout.contains("\nFor other purposes, not offered: 74 of type image\n"), "{stdout}");
+    let (stdout, _) = run(home.path(), &["models", "flux.2-pro", "openrouter"]);
+    let tail =
+        "For other purposes, not offered: 1 of type image\n  openrouter/black-forest-labs/flux.2-pro\n";
+    assert!(stdout.ends_with(tail), "{stdout}");
+    let (stdout, _) = run(home.path(), &["models", "--json", "flux.2-pro"]);
+    let listing: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(listing["others"]["image"]["openrouter"], json!(["black-forest-labs/flux.2-pro"]));
+}
+
+#[test]
 fn json_listing_is_complete() {
     let home = home();
     let agent = home.agent();
@@ -81,6 +96,7 @@ fn json_listing_is_complete() {
         "catalogue": null,
         "warnings": [],
         "start": {"provider": "workshop", "id": "oak-70b", "thinkingLevel": "medium"},
+        "others": {},
         "models": [{
             "provider": "workshop", "id": "oak-70b", "name": "oak-70b", "api": "openai-completions",
             "baseUrl": "http://127.0.0.1:1/v1", "contextWindow": 1_000_000, "maxTokens": 900,

@@ -60,8 +60,8 @@ fn provider_alone_starts_its_default_model() {
     let config = Home::new([]).load(&keys.map(|name| (name, "key")));
     for (provider, default) in [
         ("anthropic", "anthropic/claude-opus-5-5"),
-        ("openai", "openai/gpt-6.1-sol"),
-        ("OpenAI", "openai/gpt-6.1-sol"),
+        ("openai", "openai/gpt-6.2-sol"),
+        ("OpenAI", "openai/gpt-6.2-sol"),
         ("groq", "groq/openai/gpt-oss-120b"),
         ("google", "google/gemini-4-argon"),
     ] {

@@ -71,7 +71,7 @@ function start(options, { home, agent, work }) {
     pi.stdin.end();
     const status = await ended;
     // Colours and the path of the temporary directory say nothing.
-    const plain = stderr.replace(/\u001b\[[0-9;]*m/g, "").replaceAll(agent, "<agent>");
+    const plain = stderr.replace(/\u001b\[[0-9;]*m/g, "").replaceAll(agent, "<agent>").replaceAll(dirname(dirname(dirname(cli))), "<pi>");
     return { status, stderr: plain.split("\n").filter((line) => line.trim()).slice(0, 5) };
   };
   return { ask, end };

@@ -12,6 +12,8 @@ pub struct Catalogue {
     pub source: &'static str,
     /// Models by provider, as JSON: most servers need those of one or two.
     lists: &'static [(&'static str, &'static str)],
+    /// Ids of models that answer no prompts, by type and provider: they are listed, not offered.
+    pub others: &'static [(&'static str, &'static [(&'static str, &'static [&'static str])])],
     /// All providers of pi, in the order in which a default is searched.
     pub providers: &'static [Provider],
 }
@@ -35,6 +37,8 @@ pub struct Provider {
     pub id: &'static str,
     /// Environment variables that may hold its key; the first that is set wins.
     pub env: &'static [&'static str],
+    /// Those of `env` whose value is a token for `Authorization: Bearer`, not a key.
+    pub bearer_env: &'static [&'static str],
     /// Ids of its default models; the first that exists is used.
     pub defaults: &'static [&'static str],
     /// Default API of custom models.

@@ -69,6 +69,8 @@ pub struct Keys {
 pub(super) struct ProviderKeySources {
     /// Variables that may hold the key.
     variables: &'static [&'static str],
+    /// Those of them that hold a token for `Authorization`.
+    bearer_variables: &'static [&'static str],
     /// The key in `models.json`, as configured.
     pub(super) key: Option<String>,
     headers: JsonObject,
@@ -102,6 +104,7 @@ impl Keys {
         for known in BUILT_IN.providers {
             let provider = keys.providers.entry(known.id.to_owned()).or_default();
             provider.variables = known.env;
+            provider.bearer_variables = known.bearer_env;
             provider.bearer = known.bearer;
             provider.key_header = known.key_header;
             provider.needs = known.needs;
@@ -343,7 +346,9 @@ impl Keys {
         let known = model.headers.iter().flatten();
         let mut headers: Vec<(String, String)> =
             known.map(|(name, value)| (name.clone(), value.clone())).collect();
-        if let Some(name) = configured.key_header {
+        let is_token =
+            self.key_variable(provider).is_some_and(|name| configured.bearer_variables.contains(&name));
+        if let Some(name) = configured.key_header.or(is_token.then_some("authorization")) {
             headers.extend(key.take().map(|key| (name.to_owned(), format!("Bearer {key}"))));
         }
         headers.extend(self.headers(&configured.headers, &format!("provider {provider:?}"))?);
@@ -522,6 +527,14 @@ impl Keys {
 
     pub(super) fn cli_key(&self, provider: &str) -> Option<&str> {
         self.cli_key.as_ref().filter(|(whose, _)| whose == provider).map(|(_, key)| key.as_str())
+    }
+
+    /// The variable that holds the provider's key; `None`: the key is of elsewhere.
+    fn key_variable(&self, provider: &str) -> Option<&'static str> {
+        match self.credential_source(provider)?.place {
+            CredentialPlace::Variable(name) => Some(name).filter(|_| self.cli_key(provider).is_none()),
+            CredentialPlace::File(_) => None,
+        }
     }
 
     /// The value of the first variable of the provider that holds a key.

@@ -1,13 +1,13 @@
 //! Differences of Chat Completions servers from OpenAI's own.
 //!
-//! Source: pi 1.5.2 (`compat`, and what it derives from provider and address); pi RPC reference: model.
+//! Source: pi 1.6.0 (`compat`); pi RPC reference: model.
 
+use super::compat_defaults::default_member;
 use pi_rpc_protocol::{JsonObject, Model};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The features of a server. [`Compat::of`] takes them from the model's `compat`, else from what is known of its
-/// provider, else as OpenAI's.
+/// The features of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compat {
     /// `supportsStore`: takes `store`.
@@ -31,6 +31,8 @@ pub struct Compat {
     pub assistant_after_tool_result: bool,
     /// `requiresNonNullAssistantContent`: content of an assistant message is never null.
     pub content_never_null: bool,
+    /// `requiresToolsWithToolHistory`: an empty list of tools is sent with a history that has calls.
+    pub tools_with_history: bool,
     /// `requiresThinkingAsText`: earlier thinking is sent as text.
     pub thinking_as_text: bool,
     /// `requiresReasoningContentOnAssistantMessages`: every answer has `reasoning_content`, if only an empty one.
@@ -100,73 +102,37 @@ impl ThinkingFormat {
 }
 
 impl Compat {
-    /// Determines the features of `model`'s server. Values of a wrong type in its `compat` count as absent.
+    /// Reads the features of `model`'s server.
     pub fn of(model: &Model) -> Self {
-        let is = |names: &[&str], hosts: &[&str]| {
-            names.contains(&model.provider.as_str()) || hosts.iter().any(|host| model.base_url.contains(host))
-        };
-        let zai = is(&["zai", "zai-coding-cn"], &["api.z.ai", "open.bigmodel.cn"]);
-        let together = is(&["together"], &["api.together.ai", "api.together.xyz"]);
-        let moonshot = is(&["moonshotai", "moonshotai-cn"], &["api.moonshot."]);
-        let open_router = is(&["openrouter"], &["openrouter.ai"]);
-        let workers = is(&["cloudflare-workers-ai"], &["api.cloudflare.com"]);
-        let gateway = is(&["cloudflare-ai-gateway"], &["gateway.ai.cloudflare.com"]);
-        let nvidia = is(&["nvidia"], &["integrate.api.nvidia.com"]);
-        let ant_ling = is(&["ant-ling"], &["api.ant-ling.com"]);
-        let deepseek = is(&["deepseek"], &["deepseek.com"]);
-        let xai = is(&["xai"], &["api.x.ai"]);
-        let chutes = is(&["chutes"], &["chutes.ai"]);
-        let other = is(&["cerebras", "opencode"], &["cerebras.ai", "opencode.ai"]);
-        let plain =
-            [zai, together, moonshot, workers, gateway, nvidia, ant_ling, deepseek, xai, chutes, other];
-        let plain = plain.contains(&true);
-        let takes_max_tokens =
-            [chutes, deepseek, moonshot, gateway, together, nvidia, ant_ling, zai].contains(&true);
-        let lacks_effort = [xai, zai, moonshot, together, gateway, nvidia, ant_ling].contains(&true);
-        let forgets = [together, workers, gateway, nvidia, ant_ling].contains(&true);
-        let of_router = |vendor: &str| open_router && model.id.starts_with(vendor);
-        let format = match () {
-            () if deepseek => ThinkingFormat::Deepseek,
-            () if zai => ThinkingFormat::Zai,
-            () if together => ThinkingFormat::Together,
-            () if ant_ling => ThinkingFormat::AntLing,
-            () if open_router => ThinkingFormat::OpenRouter,
-            () => ThinkingFormat::Openai,
-        };
-        let given = CompatObject::of(model);
-        let thinking_format = given.word("thinkingFormat").and_then(ThinkingFormat::parse).unwrap_or(format);
+        let compat = CompatObject::of(model);
+        let thinking_format =
+            compat.word("thinkingFormat").and_then(ThinkingFormat::parse).unwrap_or(ThinkingFormat::Openai);
         let template = match thinking_format {
             ThinkingFormat::Baseten => "chatTemplateArgs",
             _ => "chatTemplateKwargs",
         };
-        let takes_developer = of_router("anthropic/") || of_router("openai/") || (!plain && !open_router);
         Self {
-            store: given.flag("supportsStore", !plain),
-            developer_role: given.flag("supportsDeveloperRole", takes_developer),
-            reasoning_effort: given.flag("supportsReasoningEffort", !lacks_effort),
-            efforts: given.words("reasoningEffortMap").unwrap_or_else(|| known_efforts(model)),
-            usage_in_streaming: given.flag("supportsUsageInStreaming", true),
-            finish_reason: given.flag("supportsFinishReason", true),
-            max_tokens_field: given
-                .word("maxTokensField")
-                .unwrap_or(if takes_max_tokens { "max_tokens" } else { "max_completion_tokens" })
-                .to_owned(),
-            tool_result_name: given.flag("requiresToolResultName", false),
-            assistant_after_tool_result: given.flag("requiresAssistantAfterToolResult", false),
-            content_never_null: given.flag("requiresNonNullAssistantContent", false),
-            thinking_as_text: given.flag("requiresThinkingAsText", false),
-            reasoning_content: given.flag("requiresReasoningContentOnAssistantMessages", deepseek),
+            store: compat.flag("supportsStore"),
+            developer_role: compat.flag("supportsDeveloperRole"),
+            reasoning_effort: compat.flag("supportsReasoningEffort"),
+            efforts: compat.words("reasoningEffortMap").unwrap_or_else(|| known_efforts(model)),
+            usage_in_streaming: compat.flag("supportsUsageInStreaming"),
+            finish_reason: compat.flag("supportsFinishReason"),
+            max_tokens_field: compat.word("maxTokensField").unwrap_or("max_completion_tokens").to_owned(),
+            tool_result_name: compat.flag("requiresToolResultName"),
+            assistant_after_tool_result: compat.flag("requiresAssistantAfterToolResult"),
+            content_never_null: compat.flag("requiresNonNullAssistantContent"),
+            tools_with_history: compat.flag("requiresToolsWithToolHistory"),
+            thinking_as_text: compat.flag("requiresThinkingAsText"),
+            reasoning_content: compat.flag("requiresReasoningContentOnAssistantMessages"),
             thinking_format,
-            template: given.object(template).cloned().unwrap_or_default(),
-            tool_stream: given.flag("zaiToolStream", false),
-            open_router_routing: given.object("openRouterRouting").cloned(),
-            vercel_gateway_routing: given.object("vercelGatewayRouting").cloned(),
-            strict_mode: given.flag("supportsStrictMode", false),
-            marks_cache: match given.word("cacheControlFormat") {
-                Some(format) => format == "anthropic",
-                None => model.provider == "openrouter" && model.id.starts_with("anthropic/"),
-            },
-            long_cache: given.flag("supportsLongCacheRetention", !forgets),
+            template: compat.object(template).cloned().unwrap_or_default(),
+            tool_stream: compat.flag("zaiToolStream"),
+            open_router_routing: compat.given_object("openRouterRouting").cloned(),
+            vercel_gateway_routing: compat.given_object("vercelGatewayRouting").cloned(),
+            strict_mode: compat.flag("supportsStrictMode"),
+            marks_cache: compat.word("cacheControlFormat") == Some("anthropic"),
+            long_cache: compat.flag("supportsLongCacheRetention"),
         }
     }
 }
@@ -182,36 +148,39 @@ fn known_efforts(model: &Model) -> BTreeMap<String, String> {
     }
 }
 
-/// The members of a model's `compat`.
-pub(super) struct CompatObject<'a>(Option<&'a JsonObject>);
+/// The members of a model's `compat`, with the [defaults](compat_defaults) of what it does not state. A value of a wrong
+/// type counts as absent.
+pub(super) struct CompatObject<'a>(&'a Model);
 
 impl<'a> CompatObject<'a> {
-    /// The members of `model`'s `compat`, if it has any.
-    pub(super) fn of(model: &'a Model) -> Self {
-        Self(model.compat.as_ref())
+    /// The members for `model`.
+    pub(super) const fn of(model: &'a Model) -> Self {
+        Self(model)
     }
 
-    fn get(&self, key: &str) -> Option<&'a Value> {
-        self.0.and_then(|members| members.get(key))
+    /// What `read` makes of the member `key`: of the stated one, else of the default.
+    fn read<T>(&self, key: &str, read: impl Fn(&'a Value) -> Option<T>) -> Option<T> {
+        let given = self.0.compat.as_ref().and_then(|members| members.get(key)).and_then(&read);
+        given.or_else(|| default_member(self.0, key).and_then(read))
     }
 
-    /// The boolean `key`; `default` if it is absent or of another type.
-    pub(super) fn flag(&self, key: &str, default: bool) -> bool {
-        self.given_flag(key).unwrap_or(default)
+    /// The boolean `key`; `false` if it has no value.
+    pub(super) fn flag(&self, key: &str) -> bool {
+        self.read(key, Value::as_bool).unwrap_or(false)
     }
 
-    /// The boolean `key`; `None` if it is absent or of another type.
-    pub(super) fn given_flag(&self, key: &str) -> Option<bool> {
-        self.get(key).and_then(Value::as_bool)
-    }
-
-    /// The string `key`; `None` if it is absent or of another type.
+    /// The string `key`; `None` if it has no value.
     pub(super) fn word(&self, key: &str) -> Option<&'a str> {
-        self.get(key).and_then(Value::as_str)
+        self.read(key, Value::as_str)
     }
 
     fn object(&self, key: &str) -> Option<&'a JsonObject> {
-        self.get(key).and_then(Value::as_object)
+        self.read(key, Value::as_object)
+    }
+
+    /// The object `key`, if it is stated.
+    fn given_object(&self, key: &str) -> Option<&'a JsonObject> {
+        self.0.compat.as_ref()?.get(key)?.as_object()
     }
 
     fn words(&self, key: &str) -> Option<BTreeMap<String, String>> {

@@ -48,6 +48,7 @@ pub mod api;
 pub mod bedrock;
 pub mod chatgpt_token;
 pub mod compat;
+pub mod compat_defaults;
 mod context_room;
 pub mod convert;
 pub mod failure;

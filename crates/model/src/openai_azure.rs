@@ -57,7 +57,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
         effort: effort_or_none(request),
         item_effort: None,
         tokens: None,
-        strict: Features::of(model).strict_mode.unwrap_or(true).then_some(Value::Bool(false)),
+        strict: Features::of(model).strict_mode.then_some(Value::Bool(false)),
     };
     let mut body = body(request, variant);
     if let Some(tokens) = answer_limit(request, &body) {

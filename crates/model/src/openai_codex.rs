@@ -71,7 +71,7 @@ fn whole_body(request: &ModelRequest<'_>) -> Value {
         effort: effort_or_none(request),
         item_effort: None,
         tokens: None,
-        strict: features.strict_mode.unwrap_or(true).then_some(Value::Null),
+        strict: features.strict_mode.then_some(Value::Null),
     };
     let mut body = body(request, variant);
     let instructions = Some(request.system_prompt).filter(|text| !text.is_empty()).unwrap_or(NO_INSTRUCTIONS);

@@ -1,10 +1,9 @@
 //! What single providers need besides their API: headers that keep a conversation at one server, and GitHub Copilot's.
 //!
-//! Source: pi 1.5.2.
+//! Source: pi 1.6.0.
 
-use super::{api::Api, request::ModelRequest};
+use super::{api::Api, compat::CompatObject, request::ModelRequest};
 use pi_rpc_protocol::{AgentMessage, MessageContent, UserContent};
-use serde_json::Value;
 
 /// Adds the headers of the model's provider, where none of the same name is configured.
 pub fn add_headers(api: Api, request: &ModelRequest<'_>, headers: &mut Vec<(String, String)>) {
@@ -38,12 +37,9 @@ pub fn add_headers(api: Api, request: &ModelRequest<'_>, headers: &mut Vec<(Stri
 /// Names of the headers that hold the session's id, so that its requests meet the same cache.
 fn session_headers(api: Api, request: &ModelRequest<'_>) -> &'static [&'static str] {
     let model = &request.endpoint.model;
-    let given = |key: &str| model.compat.as_ref().and_then(|compat| compat.get(key));
-    let is_router = model.provider == "openrouter" || model.base_url.contains("openrouter.ai");
-    let sends = given("sendSessionAffinityHeaders").and_then(Value::as_bool).unwrap_or(is_router);
-    let usual = if is_router { "openrouter" } else { "openai" };
-    let format = given("sessionAffinityFormat").and_then(Value::as_str).unwrap_or(usual);
-    match (api, format) {
+    let compat = CompatObject::of(model);
+    let sends = compat.flag("sendSessionAffinityHeaders");
+    match (api, compat.word("sessionAffinityFormat").unwrap_or_default()) {
         (Api::OpenaiResponses, "openrouter") => &["x-session-id"],
         (Api::OpenaiResponses, "openai") => &["session-id", "x-client-request-id"],
         (Api::OpenaiResponses, _) => &["x-client-request-id"],

@@ -9,8 +9,8 @@ use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
 /// Servers and their usual ports.
-pub const USUAL: [(&str, u16); 4] =
-    [("ollama", 11434), ("llama-cpp", 8080), ("lm-studio", 1234), ("vllm", 8000)];
+pub const USUAL: [(&str, u16); 5] =
+    [("ollama", 11434), ("llama-cpp", 9931), ("llama-cpp", 8080), ("lm-studio", 1234), ("vllm", 8000)];
 
 /// A server that was found.
 #[derive(Debug)]

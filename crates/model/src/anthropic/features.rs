@@ -1,6 +1,6 @@
 //! Features in which servers of this API differ.
 //!
-//! Source: pi 1.5.2 (`compat`).
+//! Source: pi 1.6.0 (`compat`).
 
 use crate::compat::CompatObject;
 use pi_rpc_protocol::Model;
@@ -23,13 +23,13 @@ pub struct Features {
 impl Features {
     /// Reads the features of `model`'s server.
     pub fn of(model: &Model) -> Self {
-        let given = CompatObject::of(model);
+        let compat = CompatObject::of(model);
         Self {
-            eager_tool_input: given.flag("supportsEagerToolInputStreaming", true),
-            marks_tools: given.flag("supportsCacheControlOnTools", true),
-            long_cache: given.flag("supportsLongCacheRetention", true),
-            empty_signature: given.flag("allowEmptySignature", false),
-            effort_messages: given.flag("supportsMidConvoEffort", false),
+            eager_tool_input: compat.flag("supportsEagerToolInputStreaming"),
+            marks_tools: compat.flag("supportsCacheControlOnTools"),
+            long_cache: compat.flag("supportsLongCacheRetention"),
+            empty_signature: compat.flag("allowEmptySignature"),
+            effort_messages: compat.flag("supportsMidConvoEffort"),
         }
     }
 }

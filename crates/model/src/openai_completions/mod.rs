@@ -47,7 +47,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     if let Some(tokens) = max_tokens(request) {
         body.insert(compat.max_tokens_field.clone(), tokens.into());
     }
-    if !tools.is_empty() || has_tool_traffic(request) {
+    if !tools.is_empty() || (compat.tools_with_history && has_tool_traffic(request)) {
         if compat.tool_stream && !tools.is_empty() {
             body.insert("tool_stream".into(), true.into());
         }
@@ -57,7 +57,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
         body.insert("tool_choice".into(), json!({"type": "function", "function": {"name": name}}));
     }
     body.extend(thinking::members(request, &compat));
-    if let Some((key, value)) = routing(&model.base_url, &compat) {
+    if let Some((key, value)) = routing(&compat) {
         body.insert(key.into(), value);
     }
     post(request, "/chat/completions", body.into())
@@ -78,7 +78,7 @@ pub fn reader_for(model: &Model) -> Box<dyn Reader> {
     Box::new(reader::AnswerReader::new(Compat::of(model).finish_reason))
 }
 
-/// Whether the history has calls or results: some servers refuse them without `tools`, even an empty list.
+/// Whether the history has calls or results.
 fn has_tool_traffic(request: &ModelRequest<'_>) -> bool {
     request.messages.iter().any(|message| match &**message {
         AgentMessage::ToolResult(_) => true,
@@ -105,12 +105,11 @@ fn forced<'a>(request: &ModelRequest<'a>, compat: &Compat) -> Option<&'a str> {
 }
 
 /// The member that selects providers behind a gateway.
-fn routing(base_url: &str, compat: &Compat) -> Option<(&'static str, Value)> {
-    if base_url.contains("openrouter.ai") {
-        return compat.open_router_routing.clone().map(|routing| ("provider", routing.into()));
+fn routing(compat: &Compat) -> Option<(&'static str, Value)> {
+    if let Some(routing) = &compat.open_router_routing {
+        return Some(("provider", routing.clone().into()));
     }
-    let routing =
-        compat.vercel_gateway_routing.as_ref().filter(|_| base_url.contains("ai-gateway.vercel.sh"))?;
+    let routing = compat.vercel_gateway_routing.as_ref()?;
     let known: JsonObject = ["only", "order"]
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), routing.get(*key)?.clone())))

@@ -1,6 +1,6 @@
 //! Features in which servers of this API differ.
 //!
-//! Source: pi 1.5.2 (`compat`).
+//! Source: pi 1.6.0 (`compat`).
 
 use crate::{
     compat::CompatObject,
@@ -14,8 +14,8 @@ use pi_rpc_protocol::Model;
 pub(crate) struct Features {
     /// `supportsDeveloperRole`: takes instructions in the role `developer`.
     pub developer_role: bool,
-    /// `supportsStrictMode`: takes `strict` in tools; `None`: not stated.
-    pub strict_mode: Option<bool>,
+    /// `supportsStrictMode`: takes `strict` in tools.
+    pub strict_mode: bool,
     /// `supportsAdditionalTools` with `supportsMidConvoSystemMessages`: takes tools as items of the input.
     pub tools_as_items: bool,
     /// `supportsMidConvoEffort`: takes efforts as items of the input.
@@ -33,18 +33,17 @@ pub(crate) struct Features {
 impl Features {
     /// Reads the features of `model`'s server.
     pub fn of(model: &Model) -> Self {
-        let given = CompatObject::of(model);
-        let flag = |key, default| given.flag(key, default);
+        let compat = CompatObject::of(model);
         Self {
-            developer_role: flag("supportsDeveloperRole", true),
-            strict_mode: given.given_flag("supportsStrictMode"),
-            tools_as_items: flag("supportsMidConvoSystemMessages", false)
-                && flag("supportsAdditionalTools", false),
-            effort_items: flag("supportsMidConvoEffort", false),
-            max_output_tokens: flag("supportsMaxOutputTokens", true),
-            cache_key: given.word("promptCacheKeyMode") != Some("disabled"),
-            long_cache: flag("supportsLongCacheRetention", true),
-            cache_options: flag("supportsExplicitPromptCacheMode", false),
+            developer_role: compat.flag("supportsDeveloperRole"),
+            strict_mode: compat.flag("supportsStrictMode"),
+            tools_as_items: compat.flag("supportsMidConvoSystemMessages")
+                && compat.flag("supportsAdditionalTools"),
+            effort_items: compat.flag("supportsMidConvoEffort"),
+            max_output_tokens: compat.flag("supportsMaxOutputTokens"),
+            cache_key: compat.word("promptCacheKeyMode") != Some("disabled"),
+            long_cache: compat.flag("supportsLongCacheRetention"),
+            cache_options: compat.flag("supportsExplicitPromptCacheMode"),
         }
     }
 }

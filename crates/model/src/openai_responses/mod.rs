@@ -44,7 +44,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
         effort,
         item_effort,
         tokens: tokens.filter(|_| features.max_output_tokens && !with_token),
-        strict: (features.strict_mode == Some(true)).then_some(Value::Bool(false)),
+        strict: features.strict_mode.then_some(Value::Bool(false)),
     };
     let mut body = body(request, variant);
     let keeps_long = request.options.caches_long && features.long_cache && request.is_cached();

@@ -75,7 +75,7 @@ fn servers_get_the_members_they_take() {
         });
         json!([instructor, strict, body]).to_string()
     };
-    // What an unknown server gets, and what one gets that keeps nothing and knows no developer.
+    // What OpenAI gets, and what others get: none of them knows a developer.
     let full = |rest: &str| {
         format!(
             r#"["developer",null,{{"stream_options":{{"include_usage":true}},"store":false,"max_completion_tokens":32000{rest}}}]"#
@@ -109,7 +109,7 @@ fn servers_get_the_members_they_take() {
         (
             json!({"provider": "groq", "baseUrl": "https://g", "id": "qwen/qwen3-32b"}),
             high,
-            full(r#","reasoning_effort":"default""#),
+            less(r#""store":false,"max_completion_tokens":32000,"reasoning_effort":"default""#),
         ),
         (
             json!({"compat": {
@@ -133,9 +133,7 @@ fn servers_get_the_members_they_take() {
         (
             json!({"baseUrl": "https://openrouter.ai/api/v1", "compat": {"openRouterRouting": {"only": ["a"]}}}),
             off,
-            less(
-                r#""store":false,"max_completion_tokens":32000,"reasoning":{"effort":"none"},"provider":{"only":["a"]}"#,
-            ),
+            full(r#","reasoning":{"effort":"none"},"provider":{"only":["a"]}"#),
         ),
         (
             json!({"baseUrl": "https://ai-gateway.vercel.sh/v1", "compat": {"vercelGatewayRouting": {"order": ["a"], "x": 1}}}),
@@ -220,10 +218,12 @@ fn encrypted_thinking_returns_with_its_call() {
 }
 
 #[test]
-fn history_with_calls_sends_empty_tools() {
-    let history = json!([assistant(SELF, json!([call("a", "x")]))]);
-    assert_eq!(asked(json!({}), history).body(request)["tools"], json!([]));
-    assert_eq!(asked(json!({}), json!([])).body(request).get("tools"), None);
+fn history_with_calls_may_need_empty_tools() {
+    let history = || json!([assistant(SELF, json!([call("a", "x")]))]);
+    let needs = || json!({"compat": {"requiresToolsWithToolHistory": true}});
+    assert_eq!(asked(needs(), history()).body(request)["tools"], json!([]));
+    assert_eq!(asked(needs(), json!([])).body(request).get("tools"), None);
+    assert_eq!(asked(json!({}), history()).body(request).get("tools"), None);
 }
 
 #[test]
