@@ -65,24 +65,15 @@ const RESPONSES: Comparison = Comparison {
 };
 
 /// Members of every body that are each program's own.
-const ANTHROPIC_OWN: [Difference; 3] = [
-    ("/max_tokens", "ours are 32,000 at most, as in pi before 1.x; pi asks for all that the model has"),
+const ANTHROPIC_OWN: [Difference; 2] = [
     ("/system/0/text", "each has its own instructions"),
     ("/tools", "compared apart: each has its own descriptions"),
 ];
-const COMPLETIONS_OWN: [Difference; 3] = [
-    (
-        "/max_completion_tokens",
-        "ours are 32,000 at most, as in pi before 1.x; pi asks for all that the model has",
-    ),
+const COMPLETIONS_OWN: [Difference; 2] = [
     ("/messages/0/content", "each has its own instructions"),
     ("/tools", "compared apart: each has its own descriptions"),
 ];
-const RESPONSES_OWN: [Difference; 3] = [
-    (
-        "/max_output_tokens",
-        "ours are 32,000 at most, as in pi before 1.x; pi asks for all that the model has",
-    ),
+const RESPONSES_OWN: [Difference; 2] = [
     ("/input/0/content", "each has its own instructions"),
     ("/tools", "compared apart: each has its own descriptions"),
 ];
@@ -353,13 +344,7 @@ fn azure_conversation_equals_pi() {
         folder: "/openai/v1",
         comparison: AZURE,
         models: ["gpt-one", "gpt-two"],
-        listed: &[
-            (
-                "/max_output_tokens",
-                "a summary has at most four fifths of what is reserved for it; pi asks for all that the model has",
-            ),
-            ("/prompt_cache_key", "pi names the session in a request for a summary, too"),
-        ],
+        listed: &[("/prompt_cache_key", "pi names the session in a request for a summary, too")],
     });
 }
 
@@ -381,10 +366,7 @@ fn google_conversation_equals_pi() {
         folder: "/v1beta",
         comparison: GOOGLE,
         models: ["gemini-2.5-flash", "gemini-3.1-pro-preview"],
-        listed: &[(
-            "/generationConfig/maxOutputTokens",
-            "a summary has at most four fifths of what is reserved for it; pi asks for all that the model has",
-        )],
+        listed: &[],
     });
 }
 
@@ -395,10 +377,7 @@ fn vertex_conversation_equals_pi() {
         folder: "",
         comparison: VERTEX,
         models: ["gemini-2.5-flash", "gemini-3.1-pro-preview"],
-        listed: &[(
-            "/generationConfig/maxOutputTokens",
-            "a summary has at most four fifths of what is reserved for it; pi asks for all that the model has",
-        )],
+        listed: &[],
     });
 }
 
@@ -409,10 +388,7 @@ fn mistral_conversation_equals_pi() {
         folder: "/mistral",
         comparison: MISTRAL,
         models: ["one", "two"],
-        listed: &[(
-            "/max_tokens",
-            "a summary has at most four fifths of what is reserved for it; pi asks for all that the model has",
-        )],
+        listed: &[],
     });
 }
 
@@ -423,15 +399,9 @@ fn bedrock_conversation_equals_pi() {
         folder: "",
         comparison: WITH_TOKEN,
         models: ["us.anthropic.claude-sonnet-4-5-20250929-v1:0", "us.anthropic.claude-opus-4-6-v1"],
-        listed: &[
-            (
-                "/inferenceConfig/maxTokens",
-                "a summary has at most four fifths of what is reserved for it; pi asks for all that the model has",
-            ),
-            (
-                "/messages roles",
-                "messages of one role in a row are one, as the service has refused others; pi sends each",
-            ),
-        ],
+        listed: &[(
+            "/messages roles",
+            "messages of one role in a row are one, as the service has refused others; pi sends each",
+        )],
     });
 }

@@ -337,8 +337,8 @@ pub struct ModelCall {
 pub enum Purpose {
     /// The next message of the conversation.
     Turn,
-    /// A summary, with the maximum of its tokens.
-    Summary(u64),
+    /// A summary.
+    Summary,
     /// A request of an extension, with the maximum of the answer's tokens.
     Extension(Option<u64>),
 }
@@ -347,8 +347,7 @@ impl Purpose {
     /// The maximum of the answer's tokens; `None`: the model's own.
     pub const fn max_tokens(self) -> Option<u64> {
         match self {
-            Self::Turn => None,
-            Self::Summary(tokens) => Some(tokens),
+            Self::Turn | Self::Summary => None,
             Self::Extension(tokens) => tokens,
         }
     }

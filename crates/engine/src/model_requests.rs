@@ -64,7 +64,7 @@ impl Engine {
             tools: Arc::new([]),
             forced_tool: None,
             count: self.requests.models_made,
-            purpose: Purpose::Summary(request.max_tokens),
+            purpose: Purpose::Summary,
         };
         self.expect_answer(&request, continuation);
         self.request_model(request);

@@ -1,50 +1,143 @@
-//! Limits an answer to the room that a request leaves in the model's context.
+//! Limits an answer to the room that a conversation leaves in the model's context: vendors refuse a request whose input and
+//! limit together exceed it.
 
-use super::request::ModelRequest;
-use pi_rpc_protocol::JsonObject;
-use serde_json::Value;
+use super::{
+    convert::{ChatBlock, ChatPart, ChatTurn, convert},
+    request::ModelRequest,
+};
+use pi_rpc_protocol::{AgentMessage, AssistantMessage, StopReason, Usage};
 
 /// Tokens that are always kept free, as the input is only estimated. Source: pi source.
 const MARGIN: u64 = 4096;
 /// Room up to which the larger margin, a share of the input, is not kept. Source: pi source.
 const SMALL_ROOM: u64 = 32_768;
 /// Characters that an image counts as. Source: pi source.
-pub const IMAGE_CHARS: u64 = 4800;
+const IMAGE_CHARS: u64 = 4800;
 
-/// Token limit of the answer to `body`: the model's, and no more than its context has room for; `None`: the model
-/// states none.
-///
-/// The conversation and the tools are [estimated](estimated_tokens).
-pub fn answer_limit(request: &ModelRequest<'_>, body: &JsonObject) -> Option<u64> {
-    let model = &request.endpoint.model;
-    let limit = request.max_answer_tokens.map_or(model.max_tokens, |limit| limit.min(model.max_tokens));
-    let room = room(model.context_window, estimated_tokens(body.values().map(characters).sum()));
-    (limit > 0).then(|| room.map_or(limit, |room| limit.min(room)))
+/// Tokens that an answer may have; `None`: the context window is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room(Option<u64>);
+
+impl Room {
+    /// Estimates the room for the answer to `request`.
+    pub fn of(request: &ModelRequest<'_>) -> Self {
+        let window = request.endpoint.model.context_window;
+        Self((window > 0).then(|| room(window, input_tokens(request))))
+    }
+
+    /// Reduces a number of tokens to the room.
+    pub fn limit(self, tokens: u64) -> u64 {
+        self.0.map_or(tokens, |room| tokens.min(room))
+    }
 }
 
-/// Estimates the tokens of a text: two for seven characters. Source: pi source.
-pub const fn estimated_tokens(characters: u64) -> u64 {
-    characters.saturating_mul(2).div_ceil(7)
+/// Token limit of the answer and its thinking together: the model's, and no more than its context has room for; `None`: the
+/// model states none.
+pub fn answer_limit(request: &ModelRequest<'_>) -> Option<u64> {
+    let most = request.endpoint.model.max_tokens;
+    (most > 0)
+        .then(|| Room::of(request).limit(request.max_answer_tokens.map_or(most, |limit| limit.min(most))))
 }
 
-/// Tokens that an input leaves for the answer, at least one; `None`: the context window is unknown.
-pub fn room(context_window: u64, input: u64) -> Option<u64> {
-    let left = context_window.saturating_sub(input);
+/// Tokens that an input leaves of a window for the answer, at least one.
+fn room(window: u64, input: u64) -> u64 {
+    let left = window.saturating_sub(input);
     // 15 % of the input.
     let room = left.saturating_sub(MARGIN.max(input.saturating_mul(3).div_ceil(20)));
     let room = if room < SMALL_ROOM { left.saturating_sub(MARGIN).min(SMALL_ROOM) } else { room };
-    (context_window > 0).then(|| room.max(1))
+    room.max(1)
 }
 
-/// Counts the characters of a value's texts and names.
-fn characters(value: &Value) -> u64 {
-    match value {
-        Value::String(text) if text.starts_with("data:") => IMAGE_CHARS,
-        Value::String(text) => text.chars().count() as u64,
-        Value::Array(items) => items.iter().map(characters).sum(),
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| name.len() as u64 + characters(value)).sum()
+/// Estimates the input: what the provider has counted at the newest answer, and what has come since.
+fn input_tokens(request: &ModelRequest<'_>) -> u64 {
+    let counted = counted_answer(request);
+    let messages = counted.map_or(request.messages, |(at, _)| &request.messages[at..]);
+    let chat = convert(&ModelRequest { messages, ..*request }, |id, _| id.to_owned());
+    let mut tokens = 0;
+    for (at, turn) in chat.iter().enumerate() {
+        match turn {
+            ChatTurn::User(parts) | ChatTurn::Developer(parts) => tokens += estimated_tokens(chars_of(parts)),
+            ChatTurn::Assistant(turn) => {
+                if at > 0 || counted.is_none() {
+                    tokens += estimated_tokens(turn.blocks.iter().map(block_chars).sum());
+                }
+                let results = turn.results.iter().map(|result| estimated_tokens(chars_of(&result.content)));
+                tokens += results.sum::<u64>();
+            }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+    }
+    if let Some((_, counted)) = counted {
+        return tokens.saturating_add(counted);
+    }
+    let tools = request.tools.iter().map(|tool| tool.description.len() + tool.parameters.to_string().len());
+    tokens + estimated_tokens(count(request.system_prompt)) + estimated_tokens(tools.sum::<usize>() as u64)
+}
+
+/// The place of the newest answer whose tokens the provider has counted, with their number. A message before it that is newer,
+/// such as a summary, was not there when they were counted.
+fn counted_answer(request: &ModelRequest<'_>) -> Option<(usize, u64)> {
+    let mut newest = 0;
+    let mut found = None;
+    for (at, message) in request.messages.iter().enumerate() {
+        let time = timestamp(message);
+        if let AgentMessage::Assistant(answer) = &**message
+            && time >= newest
+            && let Some(tokens) = tokens_of(answer)
+        {
+            found = Some((at, tokens));
+        }
+        newest = time.max(newest);
+    }
+    found
+}
+
+/// Creation time in milliseconds since the Unix epoch.
+const fn timestamp(message: &AgentMessage) -> u64 {
+    match message {
+        AgentMessage::User(message) => message.timestamp,
+        AgentMessage::System(message) => message.timestamp,
+        AgentMessage::Developer(message) => message.timestamp,
+        AgentMessage::Assistant(message) => message.timestamp,
+        AgentMessage::ToolResult(message) => message.timestamp,
+        AgentMessage::BashExecution(message) => message.timestamp,
+        AgentMessage::PythonExecution(message) => message.timestamp,
+        AgentMessage::Custom(message) => message.timestamp,
+        AgentMessage::HookMessage(message) => message.timestamp,
+        AgentMessage::BranchSummary(message) => message.timestamp,
+        AgentMessage::CompactionSummary(message) => message.timestamp,
+        AgentMessage::FileMention(message) => message.timestamp,
+    }
+}
+
+fn tokens_of(answer: &AssistantMessage) -> Option<u64> {
+    let Usage { input, output, cache_read, cache_write, total_tokens, .. } = &answer.usage;
+    let parts = input + output + cache_read + cache_write;
+    let tokens = if *total_tokens > 0 { *total_tokens } else { parts };
+    let is_whole = !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
+    (is_whole && tokens > 0).then_some(tokens)
+}
+
+/// Estimates the tokens of a text: two for seven characters. Source: pi source.
+const fn estimated_tokens(characters: u64) -> u64 {
+    characters.saturating_mul(2).div_ceil(7)
+}
+
+/// Number of characters.
+fn count(text: &str) -> u64 {
+    text.chars().count() as u64
+}
+
+fn chars_of(parts: &[ChatPart<'_>]) -> u64 {
+    parts.iter().map(|part| part.text().map_or(IMAGE_CHARS, count)).sum()
+}
+
+fn block_chars(block: &ChatBlock<'_>) -> u64 {
+    match block {
+        ChatBlock::Text { text, .. } | ChatBlock::Thinking { text, .. } => count(text),
+        ChatBlock::Redacted { data } => data.len() as u64,
+        ChatBlock::Call { name, arguments, .. } => {
+            let members = arguments.iter().map(|(key, value)| key.len() + value.to_string().len());
+            (name.len() + members.sum::<usize>()) as u64
+        }
     }
 }

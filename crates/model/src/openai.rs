@@ -32,11 +32,6 @@ pub fn post(request: &ModelRequest<'_>, path: &str, body: Value) -> HttpRequest 
     HttpRequest { url: format!("{base}{path}"), headers, body, signing: None }
 }
 
-/// Token limit of the answer; `None`: the model states none.
-pub fn max_tokens(request: &ModelRequest<'_>) -> Option<u64> {
-    Some(request.answer_tokens()).filter(|tokens| *tokens > 0)
-}
-
 /// The thinking level; `None`: thinking is off or not supported. Levels above `high` become `high` where the model
 /// has none above.
 pub fn thinking(request: &ModelRequest<'_>) -> Option<ThinkingLevel> {

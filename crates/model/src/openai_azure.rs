@@ -60,7 +60,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
         strict: Features::of(model).strict_mode.then_some(Value::Bool(false)),
     };
     let mut body = body(request, variant);
-    if let Some(tokens) = answer_limit(request, &body) {
+    if let Some(tokens) = answer_limit(request) {
         body.insert("max_output_tokens".into(), tokens.max(MIN_ANSWER_TOKENS).into());
     }
     HttpRequest { url, headers, body: body.into(), signing: None }

@@ -69,9 +69,6 @@ impl Credentials {
     }
 }
 
-/// Default token limit of an answer, without thinking.
-const MAX_ANSWER_TOKENS: u64 = 32_000;
-
 /// The user's settings for every request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestOptions {
@@ -90,7 +87,7 @@ pub struct ModelRequest<'a> {
     pub endpoint: &'a Endpoint,
     /// The credentials.
     pub credentials: &'a Credentials,
-    /// Token limit of the answer, without thinking; `None`: the default.
+    /// Token limit of the answer, thinking aside where it has a number of its own; `None`: the model's.
     pub max_answer_tokens: Option<u64>,
     /// The thinking level, one of the endpoint's.
     pub level: ThinkingLevel,
@@ -109,11 +106,6 @@ pub struct ModelRequest<'a> {
 }
 
 impl<'a> ModelRequest<'a> {
-    /// Token limit of the answer, without thinking; the model may have less. 0: unknown.
-    pub fn answer_tokens(&self) -> u64 {
-        self.endpoint.model.max_tokens.min(self.max_answer_tokens.unwrap_or(MAX_ANSWER_TOKENS))
-    }
-
     /// Whether the provider is to cache the conversation.
     pub const fn is_cached(&self) -> bool {
         !self.session_id.is_empty()

@@ -206,7 +206,7 @@ fn play_script(player: &mut Player, context: &mut ScriptContext, call: &ModelCal
         call: call.count,
         results: &context.results,
         tools: &tools,
-        summary: matches!(call.purpose, Purpose::Summary(_)),
+        summary: matches!(call.purpose, Purpose::Summary),
         input_chars: context.chars,
     })
 }

@@ -164,7 +164,7 @@ impl ProviderCall {
             forced_tool: self.call.forced_tool.as_deref(),
             session_id: match self.call.purpose {
                 // No later request begins like that of a summary.
-                Purpose::Summary(_) => "",
+                Purpose::Summary => "",
                 Purpose::Turn | Purpose::Extension(_) => &self.call.session_id,
             },
             options: &self.access.options,

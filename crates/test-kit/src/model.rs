@@ -35,7 +35,7 @@ impl World<'_> {
             call: call.count,
             results: &results,
             tools: &tools,
-            summary: matches!(call.purpose, Purpose::Summary(_)),
+            summary: matches!(call.purpose, Purpose::Summary),
             input_chars: 400,
         };
         let is_first = call.count == 0;
@@ -60,7 +60,7 @@ impl World<'_> {
         let roles: String = call.messages.iter().map(|message| letter(message)).collect();
         let what = match call.purpose {
             Purpose::Turn => "turn",
-            Purpose::Summary(_) => "summary",
+            Purpose::Summary => "summary",
             Purpose::Extension(_) => "outside",
         };
         let forced = call.forced_tool.as_ref().map(|tool| format!(" must {tool}")).unwrap_or_default();

@@ -184,7 +184,7 @@ impl Task {
     async fn answer(&mut self, answer: AgentAnswer) {
         match answer.call.purpose {
             Purpose::Turn => {}
-            Purpose::Summary(_) => {
+            Purpose::Summary => {
                 return fail(
                     &answer,
                     "The agent keeps its own context: compact it by a command of the agent",

@@ -26,12 +26,11 @@ use std::time::Duration;
 impl Engine {
     /// Requests the summary; `focus`: what it is to emphasise.
     pub(crate) fn request_summaries(&mut self, focus: Option<&str>) {
-        let reserve = self.compaction_plan().reserve;
         let Some(compacting) = self.activity.compaction_mut() else { return };
         let preparation = &compacting.preparation;
         let requests = [
-            (SummaryPart::History, preparation.history_request(reserve, focus)),
-            (SummaryPart::Prefix, preparation.prefix_request(reserve, focus)),
+            (SummaryPart::History, preparation.history_request(focus)),
+            (SummaryPart::Prefix, preparation.prefix_request(focus)),
         ];
         let requests = requests.into_iter().filter_map(|(part, request)| Some((part, request?)));
         compacting.summaries.waiting = requests.collect();

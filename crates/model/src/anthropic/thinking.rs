@@ -1,6 +1,6 @@
 //! How a request names the thinking level.
 
-use crate::{anthropic::features::Features, request::ModelRequest};
+use crate::{anthropic::features::Features, context_room::Room, request::ModelRequest};
 use pi_rpc_protocol::ThinkingLevel;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -33,7 +33,9 @@ impl<'a> Thinking<'a> {
     /// Decides `max_tokens`, which includes thinking, and how to think.
     pub fn of(request: &ModelRequest<'a>, features: Features) -> (u64, Self) {
         let endpoint = request.endpoint;
-        let (model, level, usual) = (&endpoint.model, request.level, request.answer_tokens());
+        let (model, level, room) = (&endpoint.model, request.level, Room::of(request));
+        let usual =
+            room.limit(request.max_answer_tokens.map_or(model.max_tokens, |most| most.min(model.max_tokens)));
         let is_off = level == ThinkingLevel::Off;
         if !model.reasoning {
             return (usual, Self::Unnamed);
@@ -52,10 +54,8 @@ impl<'a> Thinking<'a> {
             return (usual, Self::Adaptive(effort()));
         }
         let mut budget = budget(level, &request.options.budgets);
-        let most = usual.saturating_add(budget).min(model.max_tokens);
-        if most <= budget {
-            budget = most.saturating_sub(ANSWER_TOKENS);
-        }
+        let most = room.limit(usual.saturating_add(budget).min(model.max_tokens));
+        budget = budget.min(most.saturating_sub(ANSWER_TOKENS));
         if budget < LEAST_BUDGET {
             return (usual, Self::Unnamed);
         }

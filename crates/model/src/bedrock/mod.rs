@@ -1,7 +1,7 @@
 //! Amazon Bedrock's Converse API (`bedrock-converse-stream`).
 //!
 //! [`request()`] builds a request, [`reader()`] reads the stream of its answer. `address` finds region and URL, `messages` converts
-//! the conversation, `room` limits the answer, `thinking` selects the thinking, `traits` tells models apart and `tools` offers the
+//! the conversation, `thinking` selects the thinking, `traits` tells models apart and `tools` offers the
 //! tools. Requests are signed when they are sent ([`SignatureScope`]); [`AwsAccess`] holds what the environment says about them.
 //!
 //! Source: the vendor's API reference (`ConverseStream`); pi source (`bedrock-converse-stream`); observed.
@@ -10,16 +10,17 @@ mod access;
 mod address;
 mod messages;
 mod reader;
-mod room;
 mod thinking;
 mod tools;
 mod traits;
 
 pub use access::{AwsAccess, AwsKeySource, AwsKeys, SignatureScope};
 
-use super::request::{HttpRequest, ModelRequest, Reader};
+use super::{
+    context_room::Room,
+    request::{HttpRequest, ModelRequest, Reader},
+};
 use pi_rpc_protocol::JsonObject;
-use room::Room;
 use serde_json::{Value, json};
 use traits::ModelTraits;
 
@@ -77,7 +78,7 @@ fn body(request: &ModelRequest<'_>, access: &AwsAccess, region: &str) -> Value {
     let traits = ModelTraits::of(model, access.caches_always);
     let traits = ModelTraits { caches: traits.caches && request.is_cached(), ..traits };
     let chat = messages::chat(request);
-    let plan = thinking::plan(request, traits, region, Room::of(request, &chat));
+    let plan = thinking::plan(request, traits, region, Room::of(request));
     let mut body = JsonObject::new();
     body.insert("messages".into(), messages::messages(request, &chat, traits).into());
     if !request.system_prompt.trim().is_empty() {

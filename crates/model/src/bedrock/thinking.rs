@@ -2,11 +2,8 @@
 //!
 //! The API has no member for thinking: each vendor's own members go into `additionalModelRequestFields`.
 
-use super::{
-    room::Room,
-    traits::{ModelTraits, OpenaiEffort},
-};
-use crate::request::ModelRequest;
+use super::traits::{ModelTraits, OpenaiEffort};
+use crate::{context_room::Room, request::ModelRequest};
 use pi_rpc_protocol::ThinkingLevel;
 use serde_json::{Value, json};
 

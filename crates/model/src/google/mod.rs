@@ -12,7 +12,10 @@ mod thinking;
 mod tools;
 pub mod vertex;
 
-use super::request::{HttpRequest, ModelRequest, Reader};
+use super::{
+    context_room::Room,
+    request::{HttpRequest, ModelRequest, Reader},
+};
 use pi_rpc_protocol::JsonObject;
 use serde_json::{Value, json};
 use thinking::Thinking;
@@ -81,5 +84,5 @@ fn max_output_tokens(request: &ModelRequest<'_>, thinking: &Thinking) -> Option<
         // Thinking of an unknown length could use up any lower limit before the answer begins.
         _ => most,
     };
-    Some(tokens).filter(|tokens| *tokens > 0)
+    (tokens > 0).then(|| Room::of(request).limit(tokens))
 }

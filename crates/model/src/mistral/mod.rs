@@ -68,7 +68,7 @@ fn body(request: &ModelRequest<'_>) -> Value {
     if !request.session_id.is_empty() {
         body.insert("prompt_cache_key".into(), request.session_id.into());
     }
-    if let Some(tokens) = answer_limit(request, &body) {
+    if let Some(tokens) = answer_limit(request) {
         body.insert("max_tokens".into(), tokens.into());
     }
     body.into()

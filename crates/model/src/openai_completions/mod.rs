@@ -11,7 +11,8 @@ mod thinking;
 
 use super::{
     compat::{Compat, ThinkingFormat},
-    openai::{max_tokens, post, thinking as thinks},
+    context_room::answer_limit,
+    openai::{post, thinking as thinks},
     request::{HttpRequest, ModelRequest, Reader},
     types::ToolSpec,
 };
@@ -44,7 +45,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     if compat.store {
         body.insert("store".into(), false.into());
     }
-    if let Some(tokens) = max_tokens(request) {
+    if let Some(tokens) = answer_limit(request) {
         body.insert(compat.max_tokens_field.clone(), tokens.into());
     }
     if !tools.is_empty() || (compat.tools_with_history && has_tool_traffic(request)) {

@@ -14,7 +14,8 @@ use self::{
     input::{InputParts, input},
 };
 use super::{
-    openai::{effort, max_tokens, post, thinking},
+    context_room::answer_limit,
+    openai::{effort, post, thinking},
     request::{HttpRequest, ModelRequest, Reader},
     types::ToolSpec,
 };
@@ -37,7 +38,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
         None => effort_or_none(request),
     };
     let with_token = has_chatgpt_token(request);
-    let tokens = max_tokens(request).map(|tokens| tokens.max(MIN_ANSWER_TOKENS));
+    let tokens = answer_limit(request).map(|tokens| tokens.max(MIN_ANSWER_TOKENS));
     let variant = Variant {
         model: &model.id,
         has_instructions: true,

@@ -92,7 +92,7 @@ fn request_with_tool_is_complete() {
                     },
                 ] },
             ],
-            "max_tokens": 40_192,
+            "max_tokens": 64_000,
             "stream": true,
             "system": [{ "type": "text", "text": "Be good.", "cache_control": cache }],
             "tools": [{
@@ -245,18 +245,18 @@ fn thinking_level_sets_budget_or_effort() {
         json!([body["max_tokens"], body.get("thinking"), body.get("output_config")])
     };
     let plain = |most: u64| json!([most, null, null]);
-    let disabled = json!([32_000, { "type": "disabled" }, null]);
+    let disabled = json!([64_000, { "type": "disabled" }, null]);
     let budget = |most: u64, tokens: u64| json!([most, { "type": "enabled", "budget_tokens": tokens, "display": "summarized" }, null]);
     for (members, level, expected) in [
         (json!({}), Off, disabled.clone()),
-        (json!({}), Minimal, budget(33_024, 1024)),
-        (json!({}), Low, budget(34_048, 2048)),
-        (json!({}), High, budget(48_384, 16_384)),
-        (json!({}), Xhigh, budget(48_384, 16_384)),
+        (json!({}), Minimal, budget(64_000, 1024)),
+        (json!({}), Low, budget(64_000, 2048)),
+        (json!({}), High, budget(64_000, 16_384)),
+        (json!({}), Xhigh, budget(64_000, 16_384)),
         (json!({ "maxTokens": 40_000 }), High, budget(40_000, 16_384)),
         (json!({ "maxTokens": 8192 }), High, budget(8192, 7168)),
         (json!({ "maxTokens": 1500 }), High, plain(1500)),
-        (json!({ "reasoning": false }), High, plain(32_000)),
+        (json!({ "reasoning": false }), High, plain(64_000)),
     ] {
         let mut asked = with_members(members.clone(), json!([]));
         asked.level = level;
@@ -265,10 +265,10 @@ fn thinking_level_sets_budget_or_effort() {
     let mut own = asked(json!([]));
     own.level = Xhigh;
     own.options.budgets.insert(High, 5000);
-    assert_eq!(thinking(&own), budget(37_000, 5000));
+    assert_eq!(thinking(&own), budget(64_000, 5000));
 
     let effort =
-        |word: &str| json!([32_000, { "type": "adaptive", "display": "summarized" }, { "effort": word }]);
+        |word: &str| json!([64_000, { "type": "adaptive", "display": "summarized" }, { "effort": word }]);
     for (id, level, expected) in [
         ("opus-4-6", Off, disabled),
         ("opus-4-6", Minimal, effort("low")),

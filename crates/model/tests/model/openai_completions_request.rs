@@ -38,7 +38,7 @@ fn request_has_keys_in_order() {
         "prompt_cache_key": "session",
         "stream_options": {"include_usage": true},
         "store": false,
-        "max_completion_tokens": 32000,
+        "max_completion_tokens": 64000,
         "tools": [{"type": "function", "function": {
             "name": "ls", "description": "Does ls.", "parameters": {"type": "object", "properties": {}},
         }}],
@@ -78,7 +78,7 @@ fn servers_get_the_members_they_take() {
     // What OpenAI gets, and what others get: none of them knows a developer.
     let full = |rest: &str| {
         format!(
-            r#"["developer",null,{{"stream_options":{{"include_usage":true}},"store":false,"max_completion_tokens":32000{rest}}}]"#
+            r#"["developer",null,{{"stream_options":{{"include_usage":true}},"store":false,"max_completion_tokens":64000{rest}}}]"#
         )
     };
     let less =
@@ -88,17 +88,17 @@ fn servers_get_the_members_they_take() {
         (
             json!({"provider": "zai", "baseUrl": "https://x"}),
             high,
-            less(r#""max_tokens":32000,"thinking":{"type":"enabled","clear_thinking":false}"#),
+            less(r#""max_tokens":64000,"thinking":{"type":"enabled","clear_thinking":false}"#),
         ),
         (
             json!({"provider": "mine", "baseUrl": "https://api.z.ai/v4"}),
             off,
-            less(r#""max_tokens":32000,"thinking":{"type":"disabled"}"#),
+            less(r#""max_tokens":64000,"thinking":{"type":"disabled"}"#),
         ),
         (
             json!({"provider": "xai", "baseUrl": "https://api.x.ai/v1"}),
             high,
-            less(r#""max_completion_tokens":32000"#),
+            less(r#""max_completion_tokens":64000"#),
         ),
         (
             json!({"provider": "mine", "baseUrl": "https://llm.chutes.ai/v1", "maxTokens": 100}),
@@ -109,7 +109,7 @@ fn servers_get_the_members_they_take() {
         (
             json!({"provider": "groq", "baseUrl": "https://g", "id": "qwen/qwen3-32b"}),
             high,
-            less(r#""store":false,"max_completion_tokens":32000,"reasoning_effort":"default""#),
+            less(r#""store":false,"max_completion_tokens":64000,"reasoning_effort":"default""#),
         ),
         (
             json!({"compat": {
@@ -117,7 +117,7 @@ fn servers_get_the_members_they_take() {
                 "maxTokensField": "max_tokens", "supportsStrictMode": false, "reasoningEffortMap": {"high": "most"},
             }}),
             high,
-            r#"["system",null,{"max_tokens":32000,"reasoning_effort":"most"}]"#.to_owned(),
+            r#"["system",null,{"max_tokens":64000,"reasoning_effort":"most"}]"#.to_owned(),
         ),
         (
             json!({"compat": {"thinkingFormat": "qwen", "supportsStore": "no"}}),
@@ -144,6 +144,29 @@ fn servers_get_the_members_they_take() {
     for (model, level, expected) in cases {
         assert_eq!(body(model.clone(), level), expected, "{model}");
     }
+}
+
+#[test]
+fn answer_limit_is_what_the_window_leaves() {
+    let limit = |history: Value| {
+        let model = json!({"contextWindow": 100_000, "maxTokens": 100_000});
+        asked(model, history).body(request)["max_completion_tokens"].clone()
+    };
+    let counted = |tokens: u64| {
+        let mut answer = assistant(SELF, json!([text("Hi")]));
+        answer["usage"]["totalTokens"] = tokens.into();
+        answer
+    };
+    // The provider's count, 1,000 tokens of what came since, and 15 % as a margin.
+    let since = user(json!("x".repeat(3500)));
+    assert_eq!(limit(json!([user(json!("a")), counted(39_000), since])), 54_000);
+    // Near the end of the window the margin is a fixed one.
+    assert_eq!(limit(json!([counted(90_000)])), 5904);
+    assert_eq!(limit(json!([counted(99_000)])), 1);
+    // A summary that is newer than an answer stands for what that answer's count included.
+    let mut summary = user(json!("x".repeat(35_000)));
+    summary["timestamp"] = 2.into();
+    assert_eq!(limit(json!([summary, counted(90_000)])), 85_900);
 }
 
 #[test]

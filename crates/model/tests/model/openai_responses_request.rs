@@ -72,7 +72,7 @@ fn request_has_keys_in_order() {
         "stream": true,
         "prompt_cache_key": "session",
         "store": false,
-        "max_output_tokens": 32000,
+        "max_output_tokens": 64000,
         "tools": [{
             "type": "function", "name": "ls", "description": "Does ls.",
             "parameters": {"type": "object", "properties": {}}, "strict": false,

@@ -69,61 +69,43 @@ fn the_requests_are_reviewed_by_people() {
     let shown = |request: &SummaryRequest| {
         // Nobody needs to read it.
         let text = request.text.replace(&"x".repeat(1999), "xxx…");
-        format!("{}\n\n=== at most {} tokens\n\n{text}\n", request.system_prompt, request.max_tokens)
+        format!("{}\n\n===\n\n{text}\n", request.system_prompt)
     };
     settings.bind(|| {
         let first = first();
-        insta::assert_snapshot!("compaction_first", shown(&first.history_request(16_384, None).unwrap()));
+        insta::assert_snapshot!("compaction_first", shown(&first.history_request(None).unwrap()));
         insta::assert_snapshot!(
             "compaction_prefix",
-            shown(&first.prefix_request(16_384, Some("the build")).unwrap())
+            shown(&first.prefix_request(Some("the build")).unwrap())
         );
         let next = continued("It was about a.", None, false);
-        insta::assert_snapshot!(
-            "compaction_next",
-            shown(&next.history_request(16_384, Some("the build")).unwrap())
-        );
+        insta::assert_snapshot!("compaction_next", shown(&next.history_request(Some("the build")).unwrap()));
         insta::assert_snapshot!("compaction_short", shown(&short_request("It was about a.")));
     });
-}
-
-#[test]
-fn summaries_may_use_part_of_reserve() {
-    let first = first();
-    let most = |reserve| {
-        (
-            first.history_request(reserve, None).unwrap().max_tokens,
-            first.prefix_request(reserve, None).unwrap().max_tokens,
-        )
-    };
-    assert_eq!(most(16_384), (13_107, 8_192));
-    assert_eq!(most(9), (7, 4));
-    assert_eq!(most(0), (1, 1));
-    assert_eq!(most(u64::MAX), (u64::MAX / 5 * 4, u64::MAX / 2));
 }
 
 #[test]
 fn empty_history_needs_no_request() {
     let path = compaction_support::path("u10 a10 a10");
     let split = prepare(&path, 10).unwrap();
-    assert_eq!(split.history_request(100, None), None);
-    assert!(split.prefix_request(100, None).is_some());
+    assert_eq!(split.history_request(None), None);
+    assert!(split.prefix_request(None).is_some());
     let path = compaction_support::path("u10 a10 u10 a10");
     let whole = prepare(&path, 20).unwrap();
-    assert!(whole.history_request(100, None).is_some());
-    assert_eq!(whole.prefix_request(100, None), None);
+    assert!(whole.history_request(None).is_some());
+    assert_eq!(whole.prefix_request(None), None);
     // The user keeps the only message from the model.
     let excluded = json!({ "role": "bashExecution", "command": "x", "output": "", "cancelled": false,
                            "truncated": false, "timestamp": 1, "excludeFromContext": true });
     let path = [vec![said("e", excluded)], compaction_support::path("u10 a10")].concat();
-    assert_eq!(prepare(&path, 20).unwrap().history_request(100, None), None);
+    assert_eq!(prepare(&path, 20).unwrap().history_request(None), None);
 }
 
 #[test]
 fn a_blank_focus_is_none() {
     let first = first();
-    assert_eq!(first.history_request(100, Some(" \n")), first.history_request(100, None));
-    assert!(first.history_request(100, Some(" a ")).unwrap().text.ends_with("\n\nAdditional focus: a"));
+    assert_eq!(first.history_request(Some(" \n")), first.history_request(None));
+    assert!(first.history_request(Some(" a ")).unwrap().text.ends_with("\n\nAdditional focus: a"));
 }
 
 #[test]
@@ -146,7 +128,7 @@ fn answers_are_joined() {
 fn previous_summary_replaces_missing_history() {
     let path = compaction_support::path("C9 u10 a10 a10");
     let prepared = prepare(&path, 10).unwrap();
-    assert_eq!(prepared.history_request(100, None), None);
+    assert_eq!(prepared.history_request(None), None);
     let pi = &Dialect::Pi.record().compaction;
     let kept = "Earlier.\n\n---\n\n**Turn Context (split turn):**\n\nP";
     assert_eq!(prepared.summary(None, Some("P"), pi), kept);
@@ -257,8 +239,8 @@ mod recorded {
         let rules = &dialect.record().compaction;
         let prepared = prepare(path, dialect.record().defaults.keep_recent_tokens).unwrap();
         let answer = |request: Option<SummaryRequest>| request.map(|_| SAID);
-        let history = answer(prepared.history_request(16_384, None));
-        let prefix = answer(prepared.prefix_request(16_384, None));
+        let history = answer(prepared.history_request(None));
+        let prefix = answer(prepared.prefix_request(None));
         let summary = prepared.summary(history, prefix, rules);
         serde_json::to_value(prepared.result(summary, Some(SAID.to_owned()), rules)).unwrap()
     }

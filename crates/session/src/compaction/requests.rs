@@ -4,12 +4,6 @@ use super::{Preparation, lines::conversation, prompts};
 use pi_rpc_protocol::{AgentMessage, texts};
 use std::sync::Arc;
 
-/// Token limit of a short summary.
-const SHORT: u64 = 512;
-
-/// Token limit of a branch's summary.
-const BRANCH: u64 = 2048;
-
 /// A request for a summary: a system prompt and one user message, without tools. A model that thinks is to think
 /// hard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,31 +12,27 @@ pub struct SummaryRequest {
     pub system_prompt: &'static str,
     /// Text of the user message.
     pub text: String,
-    /// Token limit of the answer.
-    pub max_tokens: u64,
 }
 
 impl Preparation {
     /// Builds the request for the summary of the history; `None`: there is no text in it.
     ///
-    /// The answer may take four fifths of `reserve`, the tokens that are kept free of the context window. `focus` is
-    /// the user's instruction for the summary.
+    /// `focus` is the user's instruction for the summary.
     ///
     /// Source: pi source, xcsh source.
-    pub fn history_request(&self, reserve: u64, focus: Option<&str>) -> Option<SummaryRequest> {
+    pub fn history_request(&self, focus: Option<&str>) -> Option<SummaryRequest> {
         let previous = self.previous_summary.as_deref();
         let task = if previous.is_some() { prompts::UPDATE } else { prompts::FIRST };
         let task = format!("{task}{}", prompts::SECTIONS);
-        let tokens = reserve / 5 * 4 + reserve % 5 * 4 / 5;
-        request(&self.history, self.most, previous, &task, focus, tokens)
+        request(&self.history, self.most, previous, &task, focus)
     }
 
-    /// Builds the request for the summary of the beginning of the split turn; `None`: no turn is split. The answer
-    /// may take half of `reserve`. It can be sent beside the other request.
+    /// Builds the request for the summary of the beginning of the split turn; `None`: no turn is split. It
+    /// can be sent beside the other request.
     ///
     /// Source: pi source, xcsh source.
-    pub fn prefix_request(&self, reserve: u64, focus: Option<&str>) -> Option<SummaryRequest> {
-        request(&self.prefix, self.most, None, prompts::PREFIX, focus, reserve / 2)
+    pub fn prefix_request(&self, focus: Option<&str>) -> Option<SummaryRequest> {
+        request(&self.prefix, self.most, None, prompts::PREFIX, focus)
     }
 }
 
@@ -51,7 +41,7 @@ impl Preparation {
 /// Source: xcsh source.
 pub fn short_request(summary: &str) -> SummaryRequest {
     let text = format!("<summary>\n{summary}\n</summary>\n\n{}", prompts::SHORT);
-    SummaryRequest { system_prompt: prompts::SYSTEM, text, max_tokens: SHORT }
+    SummaryRequest { system_prompt: prompts::SYSTEM, text }
 }
 
 /// Builds the request for the summary of an abandoned branch; `None`: there is no text in it. `instructions` are
@@ -64,10 +54,10 @@ pub(crate) fn branch_request(
     replace: bool,
 ) -> Option<SummaryRequest> {
     match instructions.filter(|_| replace) {
-        Some(task) => request(messages, None, None, task, None, BRANCH),
+        Some(task) => request(messages, None, None, task, None),
         None => {
             let task = format!("{}{}", prompts::BRANCH, prompts::SECTIONS);
-            request(messages, None, None, &task, instructions, BRANCH)
+            request(messages, None, None, &task, instructions)
         }
     }
 }
@@ -78,7 +68,6 @@ fn request(
     previous: Option<&str>,
     task: &str,
     focus: Option<&str>,
-    tokens: u64,
 ) -> Option<SummaryRequest> {
     let conversation = conversation(messages, most);
     if conversation.is_empty() {
@@ -93,6 +82,5 @@ fn request(
         text += "\n\n";
         text += &texts::focus(focus);
     }
-    // Vendors refuse a limit of no tokens.
-    Some(SummaryRequest { system_prompt: prompts::SYSTEM, text, max_tokens: tokens.max(1) })
+    Some(SummaryRequest { system_prompt: prompts::SYSTEM, text })
 }
