@@ -1,7 +1,8 @@
 //! Events that extensions wait for: what they do in answer counts for what comes next.
 
 use crate::asking_support::{
-    Extension, PeerStep, done, fails, prompted, says, scenario, shorthand, waits, writes,
+    Extension, PeerStep, Playback, answer, done, fails, prompted, says, scenario, shorthand, ui, waits,
+    writes,
 };
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi058, Pi073, Xcsh};
 use serde_json::{Value, json};
@@ -66,6 +67,94 @@ fn awaited_events_complete_before_the_next_step() {
         let last = slow.steps.iter().rfind(|step| step.who == "<a").map(|step| step.at);
         assert_eq!(slow.steps.iter().filter(|step| step.who == "<a").count(), heard.len() + 1, "{dialect}");
         assert!(last >= told.last().map(|at| at + 1000), "{dialect}");
+    }
+}
+
+/// The extension asks the host in the handler of an event.
+fn asks(event: &str) -> Extension {
+    answers(event, [ui("d", json!({ "method": "confirm", "title": "Go on?", "message": "?" }))])
+        .on("ui_answer d", [done()])
+}
+
+/// What the host is sent: each frame by its kind.
+fn sent(played: &Playback) -> Vec<String> {
+    let name = |it: &Value| it["method"].as_str().or_else(|| it["type"].as_str()).map(str::to_owned);
+    played.said.iter().filter_map(name).collect()
+}
+
+#[test]
+fn notices_of_handlers_precede_their_frame() {
+    let events = [
+        "agent_start",
+        "turn_start",
+        "message_start",
+        "message_end",
+        "tool_execution_start",
+        "tool_execution_end",
+        "turn_end",
+        "agent_end",
+    ];
+    for dialect in DIALECTS {
+        let shows = events.iter().fold(awaits("a", &events), |extension, event| {
+            let notice = ui("n", json!({ "method": "notify", "message": event }));
+            extension.on(&format!("awaited {event}"), [waits(1000), notice, done()])
+        });
+        let turns = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
+        let played = prompted(turns).extended(shows).play(dialect);
+        let frames: Vec<&Value> = played.said.iter().collect();
+        let mut seen = 0;
+        for pair in frames.windows(2) {
+            if let Some(event) = pair[1]["type"].as_str().filter(|it| events.contains(it)) {
+                assert_eq!(pair[0]["message"], event, "{dialect}: {}", played.transcript());
+                seen += 1;
+            }
+        }
+        assert!(seen > 15, "{dialect}: {seen}");
+    }
+}
+
+#[test]
+fn dialog_of_agent_end_precedes_its_frame() {
+    for dialect in DIALECTS {
+        let played = prompted(json!([model_says("Well.")]))
+            .extended(asks("agent_end"))
+            .host(60_000, answer(0, "confirmed", true))
+            .play(dialect);
+        let sent = sent(&played);
+        let at = |what: &str| sent.iter().position(|it| it == what);
+        assert!(at("turn_end") < at("confirm") && at("confirm") < at("agent_end"), "{dialect}: {sent:?}");
+        let end = played.steps.iter().find(|step| step.frame["type"] == "agent_end" && step.who == ">");
+        assert_eq!(end.map(|step| step.at), Some(60_000), "{dialect}");
+    }
+}
+
+#[test]
+fn frame_waits_thirty_seconds_for_all_handlers() {
+    for dialect in DIALECTS {
+        let slow = |name| awaits(name, &["turn_end"]).on("awaited turn_end", [waits(20_000), done()]);
+        let played =
+            prompted(json!([model_says("Well.")])).extended(slow("a")).extended(slow("b")).play(dialect);
+        let at = |who: &str, kind: &str| {
+            let first = played.steps.iter().find(|step| step.who == who && step.frame["type"] == kind);
+            first.map_or(0, |step| step.at)
+        };
+        assert_eq!(at(">", "turn_end") - at(">a", "hook"), 30_000, "{dialect}");
+        assert_eq!(at(">", "agent_end") - at(">a", "hook"), 40_000, "{dialect}");
+    }
+}
+
+#[test]
+fn abort_and_reads_work_while_frames_wait() {
+    for dialect in DIALECTS {
+        let played = prompted(json!([model_says("Never.")]))
+            .extended(asks("message_start").on("awaited message_start", [done()]))
+            .host(500, command("get_state"))
+            .host(1000, command("abort"))
+            .play(dialect);
+        assert_eq!(played.answers("get_state").len(), 1, "{dialect}");
+        let answered = played.steps.iter().find(|step| step.frame["command"] == "abort");
+        assert_eq!(answered.map(|step| step.at), Some(1000), "{dialect}: {}", played.transcript());
+        assert_eq!(sent(&played).iter().filter(|it| *it == "agent_end").count(), 1, "{dialect}");
     }
 }
 
@@ -154,8 +243,8 @@ fn prompt_during_agent_end_runs_afterwards() {
         let talk = played.transcript();
         let at = |what: &str| talk.find(what).unwrap_or_else(|| panic!("{dialect}: no {what}: {talk}"));
         assert!(
-            at("agent_end [ua] · >a awaited agent_end · < q · < get_state · ok get_state · <a done")
-                < at("ok q"),
+            at(">a awaited agent_end · < q · < get_state · ok get_state · <a done · agent_end [ua] · ok q")
+                < at("user more"),
             "{dialect}: {talk}"
         );
         assert_eq!(played.called.len(), 2, "{dialect}");
@@ -200,18 +289,14 @@ fn failing_awaited_hook_blocks_only_until_deadline() {
         ] {
             let played =
                 prompted(json!([model_says("Well.")])).extended(answers("turn_end", does)).play(dialect);
-            let end = |kind: &str| {
-                played
-                    .steps
-                    .iter()
-                    .find(|step| step.who == ">" && step.frame["type"] == kind)
-                    .map(|step| step.at)
+            let first = |who: &str, kind: &str| {
+                let step = played.steps.iter().find(|step| step.who == who && step.frame["type"] == kind);
+                step.map(|step| step.at)
             };
-            assert_eq!(
-                end("agent_end").zip(end("turn_end")).map(|(end, turn)| end - turn),
-                Some(at),
-                "{dialect}"
-            );
+            for end in ["turn_end", "agent_end"] {
+                let took = first(">", end).zip(first(">a", "hook")).map(|(end, hook)| end - hook);
+                assert_eq!(took, Some(at), "{dialect} {end}");
+            }
             if let Some(error) = error {
                 assert!(
                     played.transcript().contains(&format!("error {error}")),

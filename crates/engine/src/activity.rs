@@ -7,6 +7,7 @@
 use crate::{
     core::Engine,
     extensions::hook::Hook,
+    held_frames::is_run_event,
     io::Output,
     prompt::RunStart,
     queues::TurnInput,
@@ -407,16 +408,20 @@ impl Engine {
     pub(crate) fn emit_event_with(&mut self, event: impl Into<AgentSessionEvent>, next: Next) {
         let mut event = event.into();
         self.number_message(&mut event);
+        let kind = event.kind();
         let emission = Emission::from(Outbound::AgentSessionEvent(event));
-        let awaited = self.extensions.awaited_event(&emission);
+        let awaited = self.extensions.awaited_event(&emission).map(|event| (kind, event));
         let cause = match self.withholds_events() {
             true => Cause::Withheld(emission),
             false => Cause::Frame(emission),
         };
-        self.transition(cause, next);
-        if let Some(event) = awaited {
-            self.notify(Hook::Event { event });
+        let Some((kind, event)) = awaited else { return self.transition(cause, next) };
+        let holds_frame = is_run_event(kind);
+        if holds_frame {
+            self.hold_frames();
         }
+        self.transition(cause, next);
+        self.notify(Hook::Event { event, holds_frame });
     }
 
     /// Gives the events of a message its id, in dialects that have one.
@@ -454,8 +459,8 @@ impl Engine {
         self.transition(Cause::Within, next);
     }
 
-    /// The one way in which the agent moves: the chart is asked and moves, then the frame is emitted. A hook that may
-    /// change the decision would stand before the frame.
+    /// The one way in which the agent moves: the chart is asked and moves, then the frame is emitted, or held until the
+    /// handlers of its event have run.
     fn transition(&mut self, mut cause: Cause, next: Next) {
         if let Cause::Frame(emission) = &mut cause {
             emission.fit(self.dialect.base());
@@ -464,7 +469,7 @@ impl Engine {
         match cause {
             Cause::Frame(emission) => {
                 self.notify_observers(&emission);
-                self.push(Output::Emit(emission));
+                self.emit_or_hold(emission);
             }
             Cause::Withheld(emission) => self.notify_observers(&emission),
             Cause::Step(_) | Cause::Within => {}

@@ -9,6 +9,7 @@ use crate::{
         hook::Hook,
         host::{EarlyErrors, ExtensionHost},
     },
+    held_frames::HeldFrames,
     ids::Ids,
     instructions::Instructions,
     io::{Input, Now, Output},
@@ -56,6 +57,7 @@ pub struct Engine {
     pub(crate) rules: Rules,
     pub(crate) ids: Ids,
     pub(crate) now: Now,
+    pub(crate) held_frames: HeldFrames,
     outputs: VecDeque<Output>,
 }
 
@@ -109,6 +111,7 @@ impl Engine {
             rules: Rules::new(rules).0,
             ids: Ids::new(setup.seed),
             now,
+            held_frames: HeldFrames::default(),
             outputs: VecDeque::new(),
         };
         engine.extensions.is_project_untrusted = setup.extension_setup.is_project_untrusted;

@@ -98,10 +98,12 @@ impl Engine {
         self.with_extensions(|host, context| host.report(source, text, context));
     }
 
-    /// Cancels the requests of the run, or of the prompt that leads to one.
+    /// Cancels the requests of the run, or of the prompt that leads to one, and closes the dialogs that wait for the host
+    /// before an event of it is emitted.
     pub(crate) fn cancel_run_requests(&mut self) {
         self.with_extensions(|host, context| {
-            host.cancel_requests(RequestKind::is_of_run, CANCEL_TIMEOUT, context)
+            host.cancel_requests(RequestKind::is_of_run, CANCEL_TIMEOUT, context);
+            host.close_dialogs_before_frames(context);
         });
     }
 
@@ -121,6 +123,9 @@ impl Engine {
         self.with_extensions(|host, context| {
             host.expire_processes(context);
             host.expire_dialogs(context);
+            if !host.is_suspended() {
+                host.release_late_frames(context.now.monotonic);
+            }
         });
         for id in self.extensions.late_requests(self.now.monotonic) {
             let hung = self.with_extensions(|host, context| host.expire_request(id, context));
@@ -154,7 +159,11 @@ impl Engine {
         match output {
             ExtensionOutput::Perform(output) => self.push(output),
             ExtensionOutput::Emit(frame) => self.emit(frame),
+            ExtensionOutput::FrameReleased => self.release_frames(),
             ExtensionOutput::HookCompleted { id, hook } => {
+                if matches!(hook, Hook::Event { holds_frame: true, .. }) {
+                    self.release_frames();
+                }
                 // Calls still end and messages are still persisted.
                 let is_kept = matches!(hook, Hook::ToolResult { .. } | Hook::MessageEnd { .. });
                 if is_kept || !self.activity.lifecycle().leaves_work() {

@@ -87,6 +87,7 @@ mod extension_outcomes;
 mod extensions;
 mod gate;
 mod greeting;
+mod held_frames;
 mod host_lines;
 mod host_tools;
 mod ids;

@@ -108,6 +108,7 @@ impl Engine {
             self.with_extensions(|host, context| {
                 host.end_requests_and_actions(context);
             });
+            self.release_all_frames();
             self.push(Output::Exit);
         }
     }

@@ -44,7 +44,9 @@ impl Engine {
         self.backlog
             .steps
             .retain(|step| matches!(step, PendingStep::CompleteMessage(_) | PendingStep::EmitCallResult(_)));
-        if let Some(Hook::MessageEnd { event, .. }) = self.extensions.abandon_notifications() {
+        let abandoned = self.extensions.abandon_notifications();
+        self.release_all_frames();
+        if let Some(Hook::MessageEnd { event, .. }) = abandoned {
             self.append_hooked_message(event.message, false);
         }
     }

@@ -18,7 +18,7 @@ use pi_rpc_protocol::{
     ProviderResponseHook, RequestId, ResourcesHook, RpcCommandKind, RpcSuccess, SessionStartHook,
     ShutdownHook, ToolCallHook, ToolResultHook, TreeHook, UserBashHook, errors,
 };
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 /// A hook with its outcome so far and its continuation.
 #[derive(Debug)]
@@ -131,7 +131,11 @@ pub enum Hook {
     /// Another thinking level was chosen.
     ThinkingLevelSelect { event: LevelSelectHook },
     /// An event of the run, for extensions that registered for it in `awaits`.
-    Event { event: EventHook },
+    Event {
+        event: EventHook,
+        /// The frame of the event is held until every extension has responded, or their time is over.
+        holds_frame: bool,
+    },
 }
 
 /// A hook that is outstanding.
@@ -141,6 +145,8 @@ pub struct OutstandingHook {
     pub hook: Hook,
     /// The places of the extensions that have still to respond.
     pub remaining: VecDeque<usize>,
+    /// How long the extensions before have taken; while a dialog of theirs was open does not count.
+    pub spent: Duration,
 }
 
 /// The continuation of the hook `input`.

@@ -12,11 +12,13 @@ use crate::{
         hook::{Hook, InputContinuation, OutstandingHook},
         host::{Context, ExtensionHost, ExtensionOutput},
         process::FailureSource,
+        request::{HOOK_TIMEOUT, Request},
     },
     io::CallId,
 };
 use pi_rpc_protocol::{EventHook, HookName, HookResult};
 use serde_json::Value;
+use std::time::Duration;
 
 impl ExtensionHost {
     /// Sends a hook under this id to every extension that registered for it; completes at once if there is none.
@@ -24,7 +26,7 @@ impl ExtensionHost {
         let places = match &hook {
             // Too late for a response.
             _ if context.lifecycle.is_stopping() => Vec::new(),
-            Hook::Event { event } => self.awaiting(event_type(event)),
+            Hook::Event { event, .. } => self.awaiting(event_type(event)),
             hook => self.hooked_places(hook.name()),
         };
         self.hook_among(id, places, hook, context);
@@ -39,7 +41,7 @@ impl ExtensionHost {
         context: &mut Context<'_>,
     ) {
         let remaining = places.into_iter().collect();
-        self.hooks.insert(id, OutstandingHook { hook, remaining });
+        self.hooks.insert(id, OutstandingHook { hook, remaining, spent: Duration::ZERO });
         self.advance_hook(id, context);
     }
 
@@ -72,6 +74,49 @@ impl ExtensionHost {
         self.hooks.remove(&id).map(|outstanding| outstanding.hook)
     }
 
+    /// When the next frame that is held is emitted without waiting longer for the handlers of its event.
+    pub(super) fn frame_due(&self) -> Option<Duration> {
+        self.requests.values().filter_map(|request| self.due_of_frame(request)).min()
+    }
+
+    /// Emits the frames whose handlers have taken too long together; the handlers go on.
+    pub fn release_late_frames(&mut self, now: Duration) {
+        let late = |request: &Request| self.due_of_frame(request).is_some_and(|due| due <= now);
+        let late: Vec<CallId> =
+            self.requests.values().filter(|request| late(request)).filter_map(Request::hook).collect();
+        for id in late {
+            if let Some(Hook::Event { holds_frame, .. }) = self.hooks.get_mut(&id).map(|it| &mut it.hook) {
+                *holds_frame = false;
+                self.push(ExtensionOutput::FrameReleased);
+            }
+        }
+    }
+
+    /// Closes the dialogs that hold back frames of the run; their handlers go on.
+    pub fn close_dialogs_before_frames(&mut self, context: &mut Context<'_>) {
+        let holding = self.requests.iter().filter(|(_, request)| self.is_event_of_run(request));
+        let holding: Vec<CallId> = holding.map(|(id, _)| *id).collect();
+        self.close_dialogs(|dialog| dialog.origin().is_some_and(|origin| holding.contains(&origin)), context);
+    }
+
+    fn is_event_of_run(&self, request: &Request) -> bool {
+        let hook = request.hook().and_then(|id| self.hooks.get(&id)).map(|outstanding| &outstanding.hook);
+        matches!(hook, Some(Hook::Event { holds_frame: true, .. }))
+    }
+
+    /// When the frame that this request holds is due: extensions have a hook's time for it together.
+    fn due_of_frame(&self, request: &Request) -> Option<Duration> {
+        let due = request.due().filter(|_| self.is_event_of_run(request))?;
+        Some(due.saturating_sub(self.hooks.get(&request.hook()?)?.spent))
+    }
+
+    /// Counts the time that an extension has taken for a hook.
+    pub(super) fn count_hook_time(&mut self, request: &Request, now: Duration) {
+        if let Some(outstanding) = request.hook().and_then(|id| self.hooks.get_mut(&id)) {
+            outstanding.spent += HOOK_TIMEOUT.saturating_sub(request.remaining(now));
+        }
+    }
+
     /// The hooks under way.
     pub fn hooks(&self) -> impl Iterator<Item = &Hook> {
         self.hooks.values().map(|outstanding| &outstanding.hook)
@@ -96,7 +141,7 @@ impl ExtensionHost {
         result: Option<HookResult>,
         context: &mut Context<'_>,
     ) {
-        let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) else { return };
+        let Some(OutstandingHook { hook, remaining, .. }) = self.hooks.get_mut(&id) else { return };
         match result.map(|result| hook.apply(context.dialect.base(), result)) {
             Some(Ok(true)) => remaining.clear(),
             Some(Err(text)) => {
@@ -117,14 +162,14 @@ impl ExtensionHost {
         cancelled: bool,
         context: &mut Context<'_>,
     ) {
-        let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) else { return };
+        let Some(OutstandingHook { hook, remaining, .. }) = self.hooks.get_mut(&id) else { return };
         if hook.fail(context.dialect.base(), text, cancelled) {
             remaining.clear();
         }
         // The model alone learns of a tool's own failure.
         if !cancelled && !matches!(hook, Hook::PrepareArguments { .. }) {
             let name = match &*hook {
-                Hook::Event { event } => event_type(event).to_owned(),
+                Hook::Event { event, .. } => event_type(event).to_owned(),
                 hook => hook.name().as_str().to_owned(),
             };
             self.report(FailureSource::Extension(place, &name), text, context);
@@ -134,13 +179,13 @@ impl ExtensionHost {
 
     /// Sends the hook to the next extension, or completes it.
     fn advance_hook(&mut self, id: CallId, context: &mut Context<'_>) {
-        while let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) {
+        while let Some(OutstandingHook { hook, remaining, .. }) = self.hooks.get_mut(&id) {
             let Some(place) = remaining.pop_front() else { break };
             let (event, owner) = (hook.event(), hook.owner());
             if self.request_hook(place, id, owner, event, context) {
                 return;
             }
-            let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) else { break };
+            let Some(OutstandingHook { hook, remaining, .. }) = self.hooks.get_mut(&id) else { break };
             if hook.skip(context.dialect.base()) {
                 remaining.clear();
             }

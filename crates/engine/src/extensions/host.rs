@@ -128,6 +128,8 @@ pub enum ExtensionOutput {
     Emit(Outbound),
     /// Resume what waited for the hook.
     HookCompleted { id: CallId, hook: Hook },
+    /// Emit the frame that the oldest handlers hold back.
+    FrameReleased,
     /// Respond to the prompt that called a command.
     CommandHandled(Recipient),
     /// A command has ended whose response was sent before.
@@ -219,7 +221,8 @@ impl ExtensionHost {
         let processes = self.all.iter().filter_map(|extension| extension.due).filter(|_| reads);
         let dialogs = self.dialogs.iter().filter_map(|dialog| dialog.due);
         let requests = self.requests.values().filter(|it| reads || !it.is_suspendable());
-        processes.chain(dialogs).chain(requests.filter_map(Request::due)).min()
+        let frames = self.frame_due().filter(|_| reads);
+        processes.chain(dialogs).chain(requests.filter_map(Request::due)).chain(frames).min()
     }
 
     /// Writes a frame to a process.

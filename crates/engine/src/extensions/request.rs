@@ -109,6 +109,23 @@ impl Request {
         }
     }
 
+    /// How much time is left.
+    pub const fn remaining(&self, now: Duration) -> Duration {
+        match self.deadline {
+            Deadline::At(due) => due.saturating_sub(now),
+            Deadline::Suspended(left) => left,
+            Deadline::Never => Duration::MAX,
+        }
+    }
+
+    /// The hook that the request belongs to.
+    pub const fn hook(&self) -> Option<CallId> {
+        match self.kind {
+            RequestKind::Hook { hook, .. } => Some(hook),
+            _ => None,
+        }
+    }
+
     /// Moves the deadline.
     pub fn postpone(&mut self, by: Duration) {
         if let Deadline::At(due) = &mut self.deadline {

@@ -122,7 +122,9 @@ impl ExtensionHost {
         if self.tool_call(id).is_some() {
             return;
         }
-        let Some(Request { place, kind, .. }) = self.close_request(id) else { return };
+        let Some(request) = self.close_request(id) else { return };
+        self.count_hook_time(&request, context.now.monotonic);
+        let Request { place, kind, .. } = request;
         match kind {
             RequestKind::Hook { hook, .. } => {
                 if let Some(extension) = self.all.get_mut(place) {
@@ -319,7 +321,9 @@ impl ExtensionHost {
 
     /// Fails a request: performs its continuation with the error.
     fn fail_request(&mut self, id: CallId, text: &str, context: &mut Context<'_>) {
-        let Some(Request { place, kind, is_cancelled, .. }) = self.close_request(id) else { return };
+        let Some(request) = self.close_request(id) else { return };
+        self.count_hook_time(&request, context.now.monotonic);
+        let Request { place, kind, is_cancelled, .. } = request;
         match kind {
             RequestKind::Command { name, recipient, answered, .. } => {
                 if !is_cancelled {

@@ -10,7 +10,10 @@ use super::Watcher;
 use crate::{Checked, Disk, ensure, stored_messages};
 use pi_rpc_engine::{CallId, Engine, Input, ModelCall, Now, Output, Purpose};
 use pi_rpc_model::types::StreamEvent;
-use pi_rpc_protocol::{Dialect, DialectEndOfInput, DialectPromptAck, DialectRunEnd, Emission};
+use pi_rpc_protocol::{
+    Dialect, DialectEndOfInput, DialectPromptAck, DialectRunEnd, Emission, ExtensionHook, HookEvent,
+    ToExtension,
+};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,6 +31,8 @@ pub struct Lasting {
     /// Outstanding model calls, and whether each is for a turn.
     models: BTreeMap<CallId, bool>,
     run_open: bool,
+    /// Whether a run has begun whose `agent_start` waits for an extension.
+    run_begins: bool,
     /// Whether what came since the start of the run announces that it goes on, in dialects where that has no end.
     goes_on: bool,
     /// Whether the end of input has cut the run, in dialects that show no more of it.
@@ -64,6 +69,7 @@ impl Lasting {
             is_extended,
             models: BTreeMap::new(),
             run_open: false,
+            run_begins: false,
             goes_on: false,
             is_cut: false,
             failed: false,
@@ -103,13 +109,14 @@ impl Lasting {
         self.goes_on |= is_bridge && self.dialect.record().run_end == DialectRunEnd::Chain;
         if kind == "agent_start" {
             ensure!(!self.run_open || self.goes_on, "two runs at once");
-            (self.run_open, self.goes_on) = (true, false);
+            (self.run_open, self.run_begins, self.goes_on) = (true, false, false);
         }
         // The message of a shell command belongs to the session in which the command was started.
         let is_left = |asked: &Value| asked["left"] == true || asked["session"] != self.session.as_str();
         let elsewhere = self.asked.get(&text(&frame["id"])).is_some_and(is_left);
         if self.is_kept && !self.failed && !elsewhere {
-            ensure!(disk.has_reported(frame, self.run_open), "told before it was stored: {frame}");
+            let run_open = self.run_open || self.run_begins;
+            ensure!(disk.has_reported(frame, run_open), "told before it was stored: {frame}");
             // A message of an extension before the file exists is written with the first user message, if there is one.
             let early = frame["message"]["role"] == "custom" && disk.lines().is_empty();
             if let (Some(path), "message_end", false) = (disk.open_file(), kind.as_str(), early) {
@@ -219,6 +226,7 @@ impl Watcher for Lasting {
                 ensure!(self.model_over(*call), "a model was cancelled that was not at work");
             }
             Output::Store(_) => self.missed = false,
+            Output::ToExtension { frame, .. } => self.run_begins |= is_of_agent_start(frame),
             Output::Exit => self.exited = true,
             _ => {}
         }
@@ -351,4 +359,10 @@ fn interest(frame: &Value) -> Option<String> {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Whether an extension is awaited before `agent_start` is emitted.
+fn is_of_agent_start(frame: &ToExtension) -> bool {
+    let ToExtension::Hook(ExtensionHook { hook: HookEvent::Event(event), .. }) = frame else { return false };
+    event.event.get("type").is_some_and(|kind| kind == "agent_start")
 }
