@@ -1,4 +1,5 @@
-//! A slash command of an extension that was not loaded is refused: the model never gets it as text.
+//! A slash command of an extension that was not loaded, or that only the original has, is refused: the model never gets it
+//! as text.
 
 use crate::extended_support::script;
 use crate::serve_support::{Server, binary, command, of_type};
@@ -95,4 +96,28 @@ fn template_takes_place_of_unloaded_command() {
     let user = frames.iter().find(|it| it["message"]["role"] == "user").expect("what the user said");
     assert_eq!(user["message"]["content"], json!([{ "type": "text", "text": "Say hello." }]));
     server.finishes();
+}
+
+#[test]
+fn built_in_commands_of_pi_are_refused() {
+    for name in ["mcp", "llama"] {
+        let server = |dialect: Dialect| {
+            let dir = tempfile::tempdir().unwrap();
+            let mut command = command(binary(), dir.path());
+            command.args(["--mode", "rpc", "--no-session", "--model", "scripted/demo", "-ne"]);
+            command.args(["--dialect", dialect.as_str()]);
+            Server::start(dialect, dir, command)
+        };
+        let call = json!({ "id": "c", "type": "prompt", "message": format!("/{name} login x") });
+        let mut current = server(Dialect::Pi1);
+        let (refused, runs) = response(&mut current, call.clone());
+        let error = refused["error"].as_str().unwrap_or_default();
+        assert!(error.starts_with(&format!("/{name} is a command of")), "{refused}");
+        assert!(error.contains("pi-rpc docs differences") && !runs, "{refused}");
+        current.finishes();
+        let mut earlier = server(Dialect::Pi);
+        assert_eq!(response(&mut earlier, call).0["success"], true, "{name}");
+        earlier.until(|frame| frame["type"] == "agent_end");
+        earlier.finishes();
+    }
 }

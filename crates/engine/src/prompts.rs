@@ -49,7 +49,7 @@ impl Engine {
                 host.request_command(command, &name, &arguments, prompt.recipient, context);
             });
         }
-        if from_host && let Some(error) = self.unloaded_command(&prompt.text) {
+        if from_host && let Some(error) = self.missing_command(&prompt.text) {
             return self.refuse_prompt(&prompt.recipient, error);
         }
         let is_free = self.backlog.intake.is_free() && !self.holds_commands();
@@ -59,17 +59,22 @@ impl Engine {
         self.examine(prompt);
     }
 
-    /// The error for a text that calls a slash command of an extension which could not be loaded; `None` for any other
-    /// text. A template or a skill of that name takes its place.
-    fn unloaded_command(&self, text: &str) -> Option<String> {
+    /// The error for a text that calls a slash command of an extension which could not be loaded, or of one that is built
+    /// into the original; `None` for any other text. A template or a skill of that name takes its place.
+    fn missing_command(&self, text: &str) -> Option<String> {
         let (name, _) = slash(text)?;
         if self.instructions.commands.template(text).is_some()
             || self.instructions.commands.skill(text).is_some()
         {
             return None;
         }
-        let (path, reason) = self.extensions.unloaded_command(name)?;
-        Some(errors::command_not_loaded(self.dialect.base(), name, path, reason))
+        let base = self.dialect.base();
+        if let Some((path, reason)) = self.extensions.unloaded_command(name) {
+            return Some(errors::command_not_loaded(base, name, path, reason));
+        }
+        let is_of_agent = self.instructions.agent_commands.iter().any(|command| command.name == name);
+        let is_absent = !is_of_agent && self.dialect.record().absent_commands.contains(&name);
+        is_absent.then(|| errors::absent_command(base, name))
     }
 
     /// Defers a prompt until the prompts before it are examined.
@@ -166,7 +171,7 @@ impl Engine {
             let error = errors::cannot_queue(self.dialect.base(), name);
             return self.handler_failed(id, kind, error);
         }
-        if let Some(error) = self.unloaded_command(&text) {
+        if let Some(error) = self.missing_command(&text) {
             return self.fail(id, kind, error);
         }
         if !self.dialect.record().queued_input || !self.is_hooked(HookName::Input) {
