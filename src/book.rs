@@ -51,6 +51,14 @@ pub const FILES: &[(&str, &str)] = &[
     ("plots/messages.svg", include_str!("../docs/plots/messages.svg")),
     ("reference/acp.md", include_str!("../docs/reference/acp.md")),
     ("reference/changed-settings.md", include_str!("../docs/reference/changed-settings.md")),
+    ("reference/changes/omp-18.2-to-18.3.md", include_str!("../docs/reference/changes/omp-18.2-to-18.3.md")),
+    ("reference/changes/pi-0.52-to-0.73.md", include_str!("../docs/reference/changes/pi-0.52-to-0.73.md")),
+    ("reference/changes/pi-0.52-to-omp.md", include_str!("../docs/reference/changes/pi-0.52-to-omp.md")),
+    ("reference/changes/pi-0.73-to-0.84.md", include_str!("../docs/reference/changes/pi-0.73-to-0.84.md")),
+    ("reference/changes/pi-0.84-to-1.5.md", include_str!("../docs/reference/changes/pi-0.84-to-1.5.md")),
+    ("reference/changes/pi-1-to-omp.md", include_str!("../docs/reference/changes/pi-1-to-omp.md")),
+    ("reference/changes/pi-1.5-to-1.6.md", include_str!("../docs/reference/changes/pi-1.5-to-1.6.md")),
+    ("reference/changes/pi-to-xcsh.md", include_str!("../docs/reference/changes/pi-to-xcsh.md")),
     ("reference/cli.md", include_str!("../docs/reference/cli.md")),
     ("reference/configuration.md", include_str!("../docs/reference/configuration.md")),
     ("reference/dialects.md", include_str!("../docs/reference/dialects.md")),
@@ -61,6 +69,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("reference/rules.md", include_str!("../docs/reference/rules.md")),
     ("reference/scenarios.md", include_str!("../docs/reference/scenarios.md")),
     ("reference/states.md", include_str!("../docs/reference/states.md")),
+    ("reference/what-breaks.md", include_str!("../docs/reference/what-breaks.md")),
     ("tutorial.md", include_str!("../docs/tutorial.md")),
 ];
 

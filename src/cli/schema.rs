@@ -8,7 +8,7 @@ use pi_rpc_export::{self as export, Bump, Difference, Part};
 use pi_rpc_machine::chart;
 use pi_rpc_model::scripted::script_schema;
 use pi_rpc_oracle::{expectations_schema, report::report_schema};
-use pi_rpc_protocol::Dialect;
+use pi_rpc_protocol::{Dialect, DialectVersion};
 use pi_rpc_scenario::scenario_schema;
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf, process::ExitCode};
@@ -31,6 +31,9 @@ pub struct Options {
     /// Print the differences as a JSON list
     #[arg(long, requires = "diff")]
     json: bool,
+    /// Print what breaks in a client on the way from A to B, and what to do, as Markdown. A and B are dialects or versions, such as pi-1@0.84
+    #[arg(long, requires = "diff", conflicts_with = "json")]
+    guide: bool,
     /// Write to FILE instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -108,7 +111,7 @@ impl Format {
 /// Prints the export, or the comparison.
 pub fn run(options: &Options) -> ExitCode {
     if let Some([a, b]) = options.diff.as_deref() {
-        return compare(a, b, options);
+        return if options.guide { guide(a, b, options) } else { compare(a, b, options) };
     }
     let dialect = match Dialect::parse(&options.dialect) {
         Some(dialect) => dialect,
@@ -136,6 +139,16 @@ fn write(text: &str, options: &Options) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => refuse(&format!("{}: {error}", path.display()), super::USAGE),
     }
+}
+
+/// Prints what breaks in a client; with status 0, as nothing is judged.
+fn guide(a: &str, b: &str, options: &Options) -> ExitCode {
+    let (from, to) = match (DialectVersion::parse(a), DialectVersion::parse(b)) {
+        (Some(from), Some(to)) => (from, to),
+        (None, _) => return refuse(&super::unknown_version(a), super::USAGE),
+        (_, None) => return refuse(&super::unknown_version(b), super::USAGE),
+    };
+    write(export::client_changes(from, to).trim_end(), options)
 }
 
 /// Prints the differences; exits with 1 on a major change.

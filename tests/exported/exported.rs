@@ -336,6 +336,7 @@ fn output_option_writes_and_wrong_part_fails() {
         ),
         (&["--diff", "pi", "Cargo.toml"], "Cargo.toml: "),
         (&["--diff", "pi", "xcsh", "--part", "ui"], "cannot be used with"),
+        (&["--diff", "pi-1", "Cargo.toml", "--guide"], "unknown dialect \"Cargo.toml\""),
         (&["-o", "/nowhere/at/all.json"], "/nowhere/at/all.json: No such file"),
     ] {
         let (status, text, errors) = told(arguments);
@@ -367,6 +368,24 @@ fn diff_status_reports_breaking_changes() {
     let (status, text, _) = told(&["--diff", "pi", "pi@0.58", "--json"]);
     let found: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((status, found.as_array().map(Vec::len)), (Some(0), Some(3)));
+}
+
+#[test]
+fn guide_leads_with_what_breaks() {
+    let (status, text, _) = told(&["--diff", "pi@0.73", "pi-1@0.84.4", "--guide"]);
+    assert_eq!(status, Some(0));
+    let headings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let expected = ["The end of a run", "What breaks", "What behaves otherwise", "What is new"];
+    assert_eq!(headings[..4], expected);
+    for line in [
+        "Now: `agent_settled` ends what a prompt has started. `agent_end` ends one run: a retry, a compaction or a queued message may follow it by itself.",
+        "| event `message_update` | `message`, which was required, is gone | Keep the message of `message_start`, apply each `assistantMessageEvent` to it, and replace it by that of `message_end`. |",
+        "| command `get_tree` | is new | Returns the entries of the session as a tree. |",
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line}");
+    }
+    // What came after 0.84 belongs to the next step.
+    assert!(!text.contains("PromptOutcome") && !text.contains("`aborted` is new"), "{text}");
 }
 
 #[test]

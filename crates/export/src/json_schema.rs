@@ -1,7 +1,7 @@
 //! Exports a dialect as a plain JSON Schema.
 
 use super::parts::{Part, reachable, ref_name, target_name};
-use pi_rpc_protocol::{BUNDLE, Dialect};
+use pi_rpc_protocol::{BUNDLE, Dialect, DialectVersion, Version};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -36,8 +36,28 @@ pub fn json_schema(dialect: Dialect) -> Value {
 /// assert!(schema["$defs"].get("PromptCommand").is_none());
 /// ```
 pub fn part_schema(dialect: Dialect, part: Part) -> Value {
+    schema_of(dialect, None, part)
+}
+
+/// The frames of a version of a dialect, as [`json_schema`] has those of the dialect: without what a later version added.
+///
+/// ```
+/// use pi_rpc_export::{json_schema, version_schema};
+/// use pi_rpc_protocol::{Dialect, DialectVersion};
+///
+/// let old = version_schema(DialectVersion::parse("pi-1@0.80").ok_or("a version")?);
+/// assert!(old["$defs"].get("AgentSettledEvent").is_none());
+/// assert!(json_schema(Dialect::Pi1)["$defs"].get("AgentSettledEvent").is_some());
+/// # Ok::<(), &str>(())
+/// ```
+pub fn version_schema(version: DialectVersion) -> Value {
+    schema_of(version.dialect, version.version, Part::All)
+}
+
+/// The definitions of a dialect; `version`: those of this version only.
+fn schema_of(dialect: Dialect, version: Option<Version>, part: Part) -> Value {
     let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
-    let export = Export { base: dialect.base().as_str(), defs: &bundle["$defs"] };
+    let export = Export { base: dialect.base().as_str(), version, defs: &bundle["$defs"] };
     let own = export.defs.as_object().into_iter().flatten().filter(|(_, def)| export.has(def));
     let mut defs: Map<String, Value> =
         own.map(|(name, def)| (name.clone(), export.plain(def, false))).collect();
@@ -96,6 +116,8 @@ fn nested_tag(union: &Value) -> Option<&'static str> {
 /// Export of one base dialect from the bundle.
 struct Export<'a> {
     base: &'static str,
+    /// Version whose later additions are left out; `None`: nothing is.
+    version: Option<Version>,
     defs: &'a Value,
 }
 
@@ -146,7 +168,13 @@ impl Export<'_> {
 
     /// Whether the dialect has this definition or property.
     fn has(&self, schema: &Value) -> bool {
-        self.is_in(schema, "x-dialects").unwrap_or(true)
+        self.is_in(schema, "x-dialects").unwrap_or(true) && self.has_since(&schema["x-since"])
+    }
+
+    /// Whether the version has what came into pi with the version `since`.
+    fn has_since(&self, since: &Value) -> bool {
+        let since = since.as_str().and_then(Version::parse);
+        self.version.zip(since).is_none_or(|(version, since)| since <= version)
     }
 
     /// Whether the list under `key` names the dialect; `None`: there is no list.
@@ -192,7 +220,8 @@ impl Export<'_> {
 
     fn values(&self, def: &Value, values: &Value) -> Value {
         let own = |value: &&Value| {
-            value.as_str().and_then(|text| self.is_in(&def["x-enum-in"], text)).unwrap_or(true)
+            let Some(text) = value.as_str() else { return true };
+            self.is_in(&def["x-enum-in"], text).unwrap_or(true) && self.has_since(&def["x-since"][text])
         };
         values.as_array().into_iter().flatten().filter(own).cloned().collect()
     }
@@ -258,7 +287,7 @@ mod tests {
     use super::*;
 
     fn export(defs: &Value) -> Export<'_> {
-        Export { base: "pi", defs }
+        Export { base: "pi", version: None, defs }
     }
 
     #[test]

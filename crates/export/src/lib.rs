@@ -13,6 +13,7 @@
 //! - [`scxml`](scxml()), [`xstate`](xstate()): the chart for interpreters of state machines.
 //! - [`reference_page`], [`chart_drawing`], [`hook_reference`]: for people.
 //! - [`diff`](diff()), [`Difference`], [`bump`]: what differs between two exports, and which side it breaks.
+//! - [`client_changes`], [`version_schema`]: what an author of a client has to do about it, between dialects and versions.
 //!
 //! ```
 //! use pi_rpc_export::{Bump, bump, diff, json_schema};
@@ -29,6 +30,7 @@
 //! ```
 
 mod asyncapi;
+mod changes;
 mod diff;
 mod extension_frames;
 mod go;
@@ -43,11 +45,12 @@ mod statechart;
 mod typescript;
 
 pub use asyncapi::asyncapi;
+pub use changes::client_changes;
 pub use diff::{Bump, Difference, bump, diff};
 pub use extension_frames::extension_frames;
 pub use go::go;
 pub use hooks::{Hook, hook_reference, hooks};
-pub use json_schema::{json_schema, part_schema, schema_id};
+pub use json_schema::{json_schema, part_schema, schema_id, version_schema};
 pub use meta::{
     Chart, CommandAbout, DialogAbout, EffectAbout, EffectCondition, ErrorAbout, EventAbout, EventCase,
     FlowStep, Limits, MemberAbout, Meta, Outcome, Region, RuleInMeta, SessionAbout, StateAbout, Trigger,

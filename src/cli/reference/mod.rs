@@ -3,6 +3,7 @@
 //! A page has a block `<!-- generated: NAME -->` … `<!-- end -->` for each of them; `tests/documents` compares.
 
 mod acp;
+mod changes;
 mod dialects;
 mod limits;
 mod options;
@@ -17,7 +18,7 @@ use pi_rpc_protocol::Dialect;
 
 /// The text of each generated block, by its name.
 pub fn reference_blocks() -> Vec<(&'static str, String)> {
-    vec![
+    let mut blocks = vec![
         ("commands", options::commands()),
         ("serve-options", options::serve()),
         ("settings", settings::members(SETTINGS_SCHEMA)),
@@ -36,7 +37,9 @@ pub fn reference_blocks() -> Vec<(&'static str, String)> {
         ("tool-limits", limits::tools()),
         ("extension-limits", limits::extensions()),
         ("file-limits", limits::files()),
-    ]
+    ];
+    blocks.extend(changes::all());
+    blocks
 }
 
 /// A table of Markdown.

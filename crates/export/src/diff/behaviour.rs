@@ -15,7 +15,8 @@ const LISTS: [(&str, &str, &[&str]); 3] = [
 ];
 
 /// Members of a record that only identify the dialect.
-const IDENTITY_KEYS: [&str; 7] = ["id", "title", "description", "extends", "frames", "startedAs", "version"];
+pub const IDENTITY_KEYS: [&str; 7] =
+    ["id", "title", "description", "extends", "frames", "startedAs", "version"];
 
 /// The differences, by path.
 pub fn differences(a: &Value, b: &Value) -> Vec<Difference> {
@@ -65,7 +66,7 @@ pub fn differences(a: &Value, b: &Value) -> Vec<Difference> {
 }
 
 /// The members of `part` in either file: path, name, and both values.
-fn pairs(part: &str, a: &Value, b: &Value) -> Vec<(String, String, Value, Value)> {
+pub fn pairs(part: &str, a: &Value, b: &Value) -> Vec<(String, String, Value, Value)> {
     let (a, b) = (&a[part], &b[part]);
     let new = members(b).filter(|(name, _)| a.get(name.as_str()).is_none());
     let names = members(a).chain(new).map(|(name, _)| name);
@@ -77,7 +78,7 @@ struct Comparison(Vec<Difference>);
 impl Comparison {
     fn note(&mut self, at: &str, what: String, [breaks_client, breaks_server]: [bool; 2]) {
         let at = at.to_owned();
-        self.0.push(Difference { at, what, breaks_client, breaks_server, is_new_command: false });
+        self.0.push(Difference { at, what, breaks_client, breaks_server, ..Difference::default() });
     }
 
     /// Compares objects member by member, lists of equal length item by item, everything else as a whole.
@@ -187,7 +188,7 @@ impl Comparison {
 }
 
 /// Whether something accepted becomes refused, and whether something refused becomes accepted.
-fn refusal_changes(a: &Value, b: &Value) -> [bool; 2] {
+pub fn refusal_changes(a: &Value, b: &Value) -> [bool; 2] {
     let conditions = [a, b].into_iter().flat_map(items).map(|outcome| &outcome["when"]);
     let values =
         conditions.flat_map(|when| items(&when["is"]).map(move |value| Some((&when["field"], value))));
@@ -233,7 +234,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn show(value: &Value) -> String {
+pub fn show(value: &Value) -> String {
     if is_outcomes(value) {
         return items(value).map(outcome).collect::<Vec<_>>().join(", else ");
     }

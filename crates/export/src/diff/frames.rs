@@ -1,7 +1,7 @@
 //! Compares two exported schemas.
 
 use super::{
-    Difference,
+    Difference, Kind,
     directions::{Direction, Directions},
 };
 use crate::parts::ref_name;
@@ -103,6 +103,10 @@ struct Comparison<'a> {
 
 impl Comparison<'_> {
     fn note(&mut self, change: Change, what: String) {
+        self.note_of(change, Kind::Other, "", what);
+    }
+
+    fn note_of(&mut self, change: Change, kind: Kind, name: &str, what: String) {
         let wider = matches!(change, Change::Wider | Change::Both);
         let narrower = matches!(change, Change::Narrower | Change::Both);
         self.found.push(Difference {
@@ -111,6 +115,8 @@ impl Comparison<'_> {
             breaks_client: wider && self.way.read || narrower && self.way.written,
             breaks_server: wider && self.way.written || narrower && self.way.read,
             is_new_command: false,
+            kind,
+            name: name.to_owned(),
         });
     }
 
@@ -210,10 +216,12 @@ impl Comparison<'_> {
 
     fn values(&mut self, what: &str, a: &[Value], b: &[Value]) {
         for value in b.iter().filter(|value| !a.contains(value)) {
-            self.note(Change::Wider, format!("may also be {what}{value}"));
+            let said = format!("may also be {what}{value}");
+            self.note_of(Change::Wider, Kind::ValueNew, &value.to_string(), said);
         }
         for value in a.iter().filter(|value| !b.contains(value)) {
-            self.note(Change::Narrower, format!("may no longer be {what}{value}"));
+            let said = format!("may no longer be {what}{value}");
+            self.note_of(Change::Narrower, Kind::ValueGone, &value.to_string(), said);
         }
     }
 
@@ -236,17 +244,21 @@ impl Comparison<'_> {
         let (old, new) = (members(a), members(b));
         for (name, schema) in &old {
             match (new.get(name), required(a, name), required(b, name)) {
-                (None, true, _) => self.note(Change::Wider, format!("`{name}`, which was required, is gone")),
-                (None, false, _) => {
-                    self.note(Change::Neither, format!("`{name}`, which was optional, is gone"))
+                (None, was, _) => {
+                    let (change, need) =
+                        if was { (Change::Wider, "required") } else { (Change::Neither, "optional") };
+                    let what = format!("`{name}`, which was {need}, is gone");
+                    self.note_of(change, Kind::MemberGone, name, what);
                 }
                 (Some(other), was, is) => {
                     match (was, is) {
                         (true, false) => {
-                            self.note(Change::Wider, format!("`{name}` is optional, was required"))
+                            let what = format!("`{name}` is optional, was required");
+                            self.note_of(Change::Wider, Kind::MemberOptional, name, what);
                         }
                         (false, true) => {
-                            self.note(Change::Narrower, format!("`{name}` is required, was optional"));
+                            let what = format!("`{name}` is required, was optional");
+                            self.note_of(Change::Narrower, Kind::MemberRequired, name, what);
                         }
                         _ => {}
                     }
@@ -255,10 +267,11 @@ impl Comparison<'_> {
             }
         }
         for name in new.keys().filter(|name| !old.contains_key(*name)) {
-            match required(b, name) {
-                true => self.note(Change::Narrower, format!("`{name}` is new and required")),
-                false => self.note(Change::Neither, format!("`{name}` is new and optional")),
-            }
+            let (change, need) = match required(b, name) {
+                true => (Change::Narrower, "required"),
+                false => (Change::Neither, "optional"),
+            };
+            self.note_of(change, Kind::MemberNew, name, format!("`{name}` is new and {need}"));
         }
     }
 
@@ -278,7 +291,7 @@ impl Comparison<'_> {
             }
             let is_open = OPEN_UNIONS.contains(&self.at.as_str());
             let change = if is_open { Change::Neither } else { Change::Wider };
-            self.note(change, format!("`{tag}` is new"));
+            self.note_of(change, Kind::BranchNew, tag, format!("`{tag}` is new"));
             if let Some(last) = self.found.last_mut().filter(|_| COMMAND_UNIONS.contains(&self.at.as_str())) {
                 last.is_new_command = true;
             }
@@ -291,7 +304,7 @@ impl Comparison<'_> {
                 at if OPEN_UNIONS.contains(&at) => Change::Wider,
                 _ => Change::Narrower,
             };
-            self.note(change, format!("`{tag}` is gone"));
+            self.note_of(change, Kind::BranchGone, tag, format!("`{tag}` is gone"));
         }
     }
 

@@ -6,15 +6,15 @@
 //!
 //! `frames` compares exported schemas, `behaviour` meta files; `directions` knows which side writes a definition.
 
-mod behaviour;
-mod directions;
+pub mod behaviour;
+pub mod directions;
 mod frames;
 
 use serde::Serialize;
 use serde_json::Value;
 
 /// A difference.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
     /// Its place: definition and member, or a path in the meta file.
@@ -27,6 +27,36 @@ pub struct Difference {
     pub breaks_server: bool,
     /// Whether it is a new command or frame of extensions, which only affects clients that send it.
     pub is_new_command: bool,
+    /// What happened to what is called `name`.
+    #[serde(skip)]
+    pub kind: Kind,
+    /// Member, branch or value that the difference is about; empty if it is about the place itself.
+    #[serde(skip)]
+    pub name: String,
+}
+
+/// What happened to a member, a branch of a union or a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A member that is gone.
+    MemberGone,
+    /// A member that may be absent now.
+    MemberOptional,
+    /// A member that has to be there now.
+    MemberRequired,
+    /// A member that is new.
+    MemberNew,
+    /// A branch of a union that is gone.
+    BranchGone,
+    /// A branch of a union that is new.
+    BranchNew,
+    /// A value or a type that is no longer valid.
+    ValueGone,
+    /// A value or a type that is valid now.
+    ValueNew,
+    /// Anything else.
+    #[default]
+    Other,
 }
 
 impl Difference {
