@@ -8,6 +8,7 @@ mod documents_support;
 mod commands;
 mod generated;
 mod links;
+mod measured;
 mod recipes;
 mod test_names;
 mod tried;

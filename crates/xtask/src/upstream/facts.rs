@@ -21,6 +21,11 @@ impl Facts {
         self.0.entry(kind).or_default().extend(facts);
     }
 
+    /// The facts of a kind.
+    pub fn of(&self, kind: &str) -> BTreeMap<String, String> {
+        self.0.get(kind).cloned().unwrap_or_default()
+    }
+
     /// Adds what the first group of the pattern matches as a name, and what the second does as its text.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! The measured releases stand in `data/upstream.json`. Nothing of a release is run or installed: its package is
 //! unpacked below `target/upstream`, and its texts are compared.
 
+mod draft;
 mod facts;
 mod models;
 mod omp;
@@ -28,6 +29,9 @@ struct Measured {
     packages: BTreeMap<String, String>,
     /// Repositories likewise: the address, with the newest tag that was looked at.
     repositories: BTreeMap<String, String>,
+    /// Texts of files that name a measured release; `cargo test --test documents` holds them to it.
+    #[serde(rename = "stated")]
+    _stated: BTreeMap<String, Vec<String>>,
 }
 
 /// An agent whose releases are packages of npm.
@@ -136,6 +140,8 @@ fn compare_agent(
     let (was, is) = (read(&old)?, read(&new)?);
     let ours = ours::facts(dialect)?;
     compare(&was, &is, &ours, page);
+    let ours_of = if dialect == "pi" { "pi-1" } else { dialect };
+    draft::print(&was, &is, &draft::Step { dialect: ours_of, from: &from, to: &to }, page);
     if let ([was, ..], [is, ..], Some(ours)) = (&old.parts[..], &new.parts[..], ours.get("models")) {
         models::compare(&was.join(pi::MODELS), &is.join(pi::MODELS), ours, page)?;
     }
