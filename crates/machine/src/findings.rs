@@ -15,6 +15,8 @@ pub struct Findings {
     frame: u64,
     /// The number of the frame that caused whatever is found next.
     cause: Option<u64>,
+    /// Whether extensions are loaded, which may change what frames hold.
+    has_extensions: bool,
 }
 
 /// A rule that a frame breaks.
@@ -51,6 +53,17 @@ impl Findings {
     /// Creates empty findings for the frame with this number.
     pub fn for_frame(frame: u64) -> Self {
         Self { frame, ..Self::default() }
+    }
+
+    /// Declares that extensions are loaded.
+    #[must_use]
+    pub fn with_extensions(self, has_extensions: bool) -> Self {
+        Self { has_extensions, ..self }
+    }
+
+    /// Whether extensions are loaded, which may change what frames hold.
+    pub const fn has_extensions(&self) -> bool {
+        self.has_extensions
     }
 
     /// The number of the frame, to be stored as the cause of later findings.

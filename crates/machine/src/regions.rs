@@ -24,9 +24,9 @@ use crate::{
     violation::Violation,
 };
 use pi_rpc_protocol::{
-    AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, Emission, FlowState,
-    Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, RuleId as Rule, SessionMember,
-    Tier,
+    AgentSessionEvent, Case, CompactionReason, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady,
+    Emission, FlowState, Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind,
+    RuleId as Rule, SessionMember, Tier,
 };
 
 /// The state machine of one conversation, whose states carry `D`. A clone is independent of the original.
@@ -383,6 +383,9 @@ impl<D: Carried> Machine<D> {
             if met.flow == FlowState::StreamingTurn && is_breakdown {
                 self.last_illegal = None;
                 found.broken.retain(|broken| broken.rule != Rule::RunNesting);
+            } else if met.flow == FlowState::Idle && gives_up_overflow(frame) {
+                self.last_illegal = None;
+                found.broken.retain(|broken| broken.rule != Rule::CompactionPairs);
             } else {
                 is_doubtful = verdict.illegal && kind.is_event();
             }
@@ -402,6 +405,8 @@ impl<D: Carried> Machine<D> {
                 );
             }
         }
+        let extended = self.conversation_checks.as_ref().is_some_and(|checks| checks.has_extensions());
+        found = found.with_extensions(extended);
         if let Some(run_checks) = &mut self.run_checks {
             match verdict.cut {
                 true => *run_checks = RunChecks::new(self.spoken),
@@ -595,4 +600,12 @@ const fn is_response(emission: &Emission) -> bool {
         emission,
         Emission::Frame(Outbound::Response(_)) | Emission::Line { frame: Outbound::Response(_), .. }
     )
+}
+
+/// Whether the frame says that an earlier recovery from an overflow has failed: pi 1 emits that without a start, when the next
+/// prompt comes.
+fn gives_up_overflow(frame: &Outbound) -> bool {
+    let Outbound::AgentSessionEvent(AgentSessionEvent::CompactionEnd(end)) = frame else { return false };
+    let has_failed = end.result.is_none() && end.error_message.is_some() && !end.aborted && !end.will_retry;
+    has_failed && end.reason == CompactionReason::Overflow
 }

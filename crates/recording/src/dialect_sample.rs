@@ -38,6 +38,8 @@ struct TellingFrame {
     line: Vec<u8>,
     /// The dialects that refuse it.
     refused_by: Vec<Dialect>,
+    /// The dialects that have had such a frame only in earlier versions.
+    unlike: Vec<Dialect>,
 }
 
 /// The dialect that fits a conversation best, and by what.
@@ -132,13 +134,17 @@ impl DialectSample {
         }
         let refused_by: Vec<Dialect> =
             candidates().filter(|dialect| refusal(direction, line, *dialect).is_some()).collect();
-        if refused_by.is_empty() || refused_by.len() == candidates().count() {
+        let is_server = direction == Direction::Out;
+        let unlike: Vec<Dialect> =
+            candidates().filter(|dialect| is_server && is_of_earlier(line, *dialect)).collect();
+        let tells = |dialects: &[Dialect]| !dialects.is_empty() && dialects.len() < candidates().count();
+        if !tells(&refused_by) && !tells(&unlike) {
             return;
         }
         self.bytes += line.len();
         let id = head.id.map(|id| id.get().to_owned());
         let (kind, line) = (head.kind.into_owned(), line.to_vec());
-        self.telling.push(TellingFrame { record: number, direction, kind, id, line, refused_by });
+        self.telling.push(TellingFrame { record: number, direction, kind, id, line, refused_by, unlike });
     }
 
     /// Forgets a command that the server has refused, by its id, else by its name: hosts try commands that a server may not have.
@@ -190,9 +196,9 @@ impl DialectSample {
         candidates().min_by_key(|dialect| self.refusals(*dialect)).unwrap_or(Dialect::Pi)
     }
 
-    /// How little the dialect fits, the gravest first: whether the first frame belongs to others, and the numbers of telling frames
-    /// of the server and of the host that it refuses.
-    fn refusals(&self, dialect: Dialect) -> (bool, usize, usize) {
+    /// How little the dialect fits, the gravest first: whether the first frame belongs to others, the numbers of telling frames
+    /// of the server and of the host that it refuses, and the number of the server's that only an earlier version of it has.
+    fn refusals(&self, dialect: Dialect) -> (bool, usize, usize, usize) {
         let refused = |direction| {
             let of_side = self.telling.iter().filter(|frame| frame.direction == direction);
             of_side.filter(|frame| frame.refused_by.contains(&dialect)).count()
@@ -200,7 +206,14 @@ impl DialectSample {
         let opens_otherwise = !self.opens_like(dialect);
         let misses_ready = opens_otherwise && self.begins_with_ready == Some(false);
         let has_foreign_ready = opens_otherwise && self.begins_with_ready == Some(true);
-        (has_foreign_ready, refused(Direction::Out) + usize::from(misses_ready), refused(Direction::In))
+        let of_server = self.telling.iter().filter(|frame| frame.direction == Direction::Out);
+        let unlike = of_server.filter(|frame| frame.unlike.contains(&dialect)).count();
+        (
+            has_foreign_ready,
+            refused(Direction::Out) + usize::from(misses_ready),
+            refused(Direction::In),
+            unlike,
+        )
     }
 
     /// The first frame that `accepting` has and `refusing` has not; one of the server, if there is one.
@@ -209,8 +222,12 @@ impl DialectSample {
             !frame.refused_by.contains(&accepting) && frame.refused_by.contains(&refusing)
         };
         let by_server = |frame: &&TellingFrame| frame.direction == Direction::Out;
+        let is_nearer = |frame: &&TellingFrame| {
+            by_server(frame) && !frame.unlike.contains(&accepting) && frame.unlike.contains(&refusing)
+        };
         let mut telling = self.telling.iter().filter(tells);
-        let frame = telling.clone().find(by_server).or_else(|| telling.next())?;
+        let frame = telling.clone().find(by_server).or_else(|| telling.next());
+        let frame = frame.or_else(|| self.telling.iter().find(is_nearer))?;
         let (record, kind) = (frame.record, frame.kind.clone());
         Some(DialectWitness { record, kind, accepted_by: accepting, refused_by: refusing })
     }
@@ -315,6 +332,12 @@ fn candidates() -> impl DoubleEndedIterator<Item = Dialect> {
 /// The dialect of which another one is a version; any other dialect itself.
 fn root(dialect: Dialect) -> Dialect {
     dialect.as_str().split_once('@').and_then(|(of, _)| Dialect::parse(of)).unwrap_or(dialect)
+}
+
+/// Whether the server's frame lacks members that the dialect has by now.
+fn is_of_earlier(line: &[u8], dialect: Dialect) -> bool {
+    let read = read_versioned::<Outbound>(line, DialectVersion::from(dialect), true);
+    read.is_ok_and(|read| !read.faults.late_members().is_empty())
 }
 
 /// Why the dialect, in any of its versions, refuses the frame; `None` if it accepts the frame.

@@ -81,6 +81,11 @@ impl ConversationChecks {
         self.state.known_state()
     }
 
+    /// Whether extensions are loaded.
+    pub const fn has_extensions(&self) -> bool {
+        self.extensions.seen
+    }
+
     /// Declares that the server loads extensions.
     pub const fn load_extensions(&mut self) {
         self.extensions.seen = true;

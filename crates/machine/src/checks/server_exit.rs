@@ -25,6 +25,10 @@ pub struct ServerExit {
     pub waited: bool,
 }
 
+/// The exit statuses of a server that was asked to end by SIGHUP, SIGINT or SIGTERM: from anywhere, as the recorder sees
+/// only its own signals.
+const STOPPED: [i64; 3] = [129, 130, 143];
+
 /// What was running when the input ended.
 #[derive(Clone, Debug, Default)]
 pub struct EndChecks {
@@ -61,23 +65,24 @@ impl EndChecks {
         obligations: &Obligations,
         found: &mut Findings,
     ) {
-        let left = end.gone && !end.was_stopped && !state.closing;
+        let was_stopped = end.was_stopped || end.status.is_some_and(|status| STOPPED.contains(&status));
+        let left = end.gone && !was_stopped && !state.closing;
         // An extension may end the process after any response, without a frame.
         let owes =
             requests.outstanding().next().is_some() || requests.lines_without_response().next().is_some();
         let rests = !state.flow.is_streaming() || self.answered;
         let crashed = left && (end.status != Some(0) || owes || !rests);
-        if end.gone && !end.was_stopped {
+        if end.gone && !was_stopped {
             found.expect(Rule::Lives, !crashed, || "the process to go on until its input ends".to_owned());
         }
-        if end.gone && state.closing && !end.was_stopped {
+        if end.gone && state.closing && !was_stopped {
             let status = end.status.map_or("a signal".to_owned(), |status| status.to_string());
             found.expect(Rule::ExitStatus, end.status == Some(0) && !end.killed, || match end.killed {
                 true => "the process to end by itself".to_owned(),
                 false => format!("status 0, not {status}"),
             });
         }
-        if end.was_stopped || left {
+        if was_stopped || left {
             return;
         }
         let finishes = dialect.record().end_of_input == DialectEndOfInput::Finish;

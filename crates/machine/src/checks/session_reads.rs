@@ -399,8 +399,10 @@ impl SessionChecks {
             self.shells.mark_beginning();
             self.forks.mark_beginning();
             // Usage of the session besides its messages is not known.
-            let totals = Totals::of(self.log.in_memory());
-            self.session = Totals { all: Some(count), tokens: None, cost: None, ..totals };
+            if !self.log.has_removed() {
+                let totals = Totals::of(self.log.in_memory());
+                self.session = Totals { all: Some(count), tokens: None, cost: None, ..totals };
+            }
         }
         self.memory.take_reported(count, self.shells.waiting());
     }

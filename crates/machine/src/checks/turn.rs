@@ -154,6 +154,9 @@ impl Turn {
             found.expect(Rule::ToolSequential, alone, || "the former call's result first".to_owned());
         }
         let call = &mut self.calls[at];
+        if dialect.record().coerces_arguments && holds_same_values(&call.call.arguments, &start.args) {
+            call.call.arguments.clone_from(&start.args);
+        }
         let what = format!("one start of `{}` with its arguments", call.call.name);
         match self.incomplete || is_given(&call.call, &start.args) || call.started {
             true => {
@@ -242,7 +245,9 @@ impl Turn {
             Some(call) => {
                 found.pass(Rule::ToolEndPerStart);
                 let whole = Progress::of(&end.result);
-                let progress = call.progress.take().filter(|_| !end.is_error && !self.incomplete);
+                // A `tool_result` hook may replace the result.
+                let is_own = !end.is_error && !self.incomplete && !found.has_extensions();
+                let progress = call.progress.take().filter(|_| is_own);
                 found.with_cause(call.latest, |found| {
                     if let Some(progress) = progress {
                         progress.expect(Rule::UpdateInResult, "/result", &whole, found);
@@ -330,6 +335,19 @@ const INTENT: &str = "_i";
 fn is_given(call: &ToolCall, args: &JsonObject) -> bool {
     let of_tool = |(key, _): &(&String, &Value)| *key != INTENT;
     call.arguments == *args || call.arguments.iter().filter(of_tool).eq(args.iter().filter(of_tool))
+}
+
+/// Whether both have the same values, whatever their names, and whether or not they are texts.
+fn holds_same_values(given: &JsonObject, fitted: &JsonObject) -> bool {
+    let texts = |arguments: &JsonObject| {
+        let arguments = arguments.iter().filter(|(key, _)| *key != INTENT);
+        let mut texts: Vec<String> = arguments
+            .map(|(_, value)| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            .collect();
+        texts.sort();
+        texts
+    };
+    texts(given) == texts(fitted)
 }
 
 /// Judges the text of a skipped call.

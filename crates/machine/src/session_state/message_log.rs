@@ -20,6 +20,8 @@ pub struct MessageLog {
     items: Vec<MessageRecord>,
     /// Whether the first of them is the first of the session.
     is_whole: bool,
+    /// Whether answers were removed from memory, which stay in the file.
+    has_removed: bool,
     memory: Memory,
     /// The index of the first message of the current run; `None` if no run is open, or its beginning was missed.
     run: Option<usize>,
@@ -194,7 +196,12 @@ impl MessageLog {
 
     /// Forgets all messages: frames were missed.
     pub fn forget(&mut self) {
-        *self = Self::default();
+        *self = Self { has_removed: self.has_removed, ..Self::default() };
+    }
+
+    /// Whether answers were removed from memory, which stay in the file.
+    pub const fn has_removed(&self) -> bool {
+        self.has_removed
     }
 
     /// Clears the log for a new session.
@@ -202,16 +209,18 @@ impl MessageLog {
         *self = Self { is_whole: true, memory: Memory::From(Vec::new(), 0), ..Self::default() };
     }
 
-    /// Notes that there were no messages before the known ones.
+    /// Notes that there were no messages in memory before the known ones.
     pub fn mark_beginning(&mut self) {
         if matches!(self.memory, Memory::Unknown) {
-            (self.memory, self.is_whole) = (Memory::From(Vec::new(), 0), true);
+            // A removed answer may be one that was forgotten.
+            (self.memory, self.is_whole) = (Memory::From(Vec::new(), 0), !self.has_removed);
         }
     }
 
     /// Removes the last assistant message and its tool results from memory. Returns the message if nothing else is removed, and
     /// that is certain.
     pub fn remove_last_answer(&mut self, certain: bool) -> Option<MessageRecord> {
+        self.has_removed = true;
         let at = self.items.iter().rposition(|item| item.key.role == Role::Assistant)?;
         let was_in = self.items[at].memory == Presence::In;
         let results = &mut self.items[at + 1..];

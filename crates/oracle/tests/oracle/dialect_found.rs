@@ -5,7 +5,7 @@ use pi_rpc_oracle::{
     JudgeOptions,
     report::{Outcome, Subject},
 };
-use pi_rpc_protocol::Dialect::{self, Pi, Pi1, Xcsh};
+use pi_rpc_protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh};
 use serde_json::{Value, json};
 
 fn judged(by: Option<Dialect>, records: &[Value]) -> Subject {
@@ -99,4 +99,17 @@ fn named_dialect_is_not_looked_for() {
     assert_eq!((subject.dialect, subject.remarks.len()), (Xcsh, 0));
     let subject = judged(Some(Xcsh), &unnamed("xcsh/plain"));
     assert_eq!((subject.dialect, subject.remarks.len()), (Xcsh, 0));
+}
+
+#[test]
+fn pi_of_073_is_found() {
+    let told = [
+        json!({ "id": "1", "type": "response", "command": "set_session_name", "success": true }),
+        json!({ "type": "session_info_changed", "name": "n" }),
+        json!({ "id": "2", "type": "response", "command": "prompt", "success": true }),
+    ];
+    let records: Vec<Value> =
+        [spawn()].into_iter().chain(told.iter().map(|frame| record("out", frame))).collect();
+    let said = "dialect pi@0.73, not pi-1: by line 4, a `response`".to_owned();
+    assert_eq!(found(&records), (Pi073, said));
 }

@@ -2,7 +2,8 @@
 
 use crate::legal::{Talk, answer, failed, user};
 use pi_rpc_machine::Rule;
-use pi_rpc_protocol::Dialect::{self, Omp, Pi, Pi1, Xcsh};
+use pi_rpc_oracle::JudgeOptions;
+use pi_rpc_protocol::Dialect::{self, Omp, Pi, Pi1, Pi115, Xcsh};
 use serde_json::{Value, json};
 
 /// A run with one update, whose `partial` has these members besides those of `message`.
@@ -200,4 +201,66 @@ fn message_at_rest_goes_before_kept_steering() {
     assert_eq!(next.broken(Omp), []);
     let queued = run.ask("3", "follow_up", "more").finish(&answer("stop")).begin(&["more", "on"]);
     assert!(queued.broken(Omp).contains(&Rule::DeliverFifo));
+}
+
+/// A run whose bash call starts with `started`, shows `shown` and ends with `ended`.
+fn bash_call(talk: Talk, started: &Value, shown: &str, ended: &str) -> Talk {
+    let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
+    let mut message = answer("toolUse");
+    message["content"] =
+        json!([{ "type": "toolCall", "id": "c", "name": "bash", "arguments": { "command": 7 } }]);
+    let head = |kind: &str| json!({ "type": kind, "toolCallId": "c", "toolName": "bash", "args": started });
+    let (mut update, mut end) = (head("tool_execution_update"), head("tool_execution_end"));
+    update["partialResult"] = text(shown);
+    end.as_object_mut().unwrap().remove("args");
+    (end["result"], end["isError"]) = (text(ended), json!(false));
+    let run = talk.ask("1", "prompt", "go").start().begin(&["go"]).both(&message);
+    run.out(head("tool_execution_start")).out(update).out(end)
+}
+
+#[test]
+fn extension_may_replace_shown_result() {
+    let notice = json!({
+        "type": "extension_ui_request", "id": "n", "method": "notify", "message": "Here", "notifyType": "info",
+    });
+    let given = json!({ "command": 7 });
+    let rules = |talk: Talk, ended: &str| bash_call(talk, &given, "a\n", ended).broken(Pi1);
+    assert!(!rules(Talk::new(Pi1), "a\nb").contains(&Rule::UpdateInResult));
+    assert!(rules(Talk::new(Pi1), "b").contains(&Rule::UpdateInResult));
+    assert!(!rules(Talk::new(Pi1).out(notice), "b").contains(&Rule::UpdateInResult));
+}
+
+#[test]
+fn omp_may_fit_the_arguments() {
+    let starts = |dialect: Dialect, started: &Value| {
+        let rules = bash_call(Talk::new(dialect), started, "", "").broken(dialect);
+        rules.contains(&Rule::ToolStartPerCall) || rules.contains(&Rule::ToolUpdateWindow)
+    };
+    for fitted in [json!({ "command": "7" }), json!({ "cmd": 7 })] {
+        assert_eq!([Omp, Xcsh].map(|dialect| starts(dialect, &fitted)), [false, true], "{fitted}");
+    }
+    assert!(starts(Omp, &json!({ "command": "8" })));
+}
+
+#[test]
+fn signal_may_come_past_the_recorder() {
+    let exits = |code: i64| {
+        let steered = Talk::new(Pi).ask("1", "prompt", "go").start().begin(&["go"]);
+        steered.record(1, "meta", &json!({ "event": "exit", "code": code })).broken(Pi)
+    };
+    assert_eq!([129, 130, 143].map(exits), [const { vec![] }; 3]);
+    assert_eq!(exits(139), [Rule::Lives]);
+}
+
+#[test]
+fn removed_answers_stay_in_the_session() {
+    let text = include_str!("fair/removed_answers.jsonl");
+    let judged = |text: &str| {
+        let options = JudgeOptions { dialect: Some(Pi115.into()), timeline: false };
+        let rules = options.judge("removed", text.as_bytes()).findings.into_iter().map(|found| found.rule);
+        rules.collect::<Vec<_>>()
+    };
+    assert_eq!(judged(text), []);
+    let fewer = text.replace("\"assistantMessages\":4", "\"assistantMessages\":3");
+    assert_eq!(judged(&fewer), [Rule::StatsConsistent; 2]);
 }
