@@ -135,7 +135,7 @@ impl Engine {
         if same && !is_old && failure::overflows(answer, window) {
             // An answer that has arrived nevertheless is not requested again.
             let will_retry = !has_prompt && has_failed(answer);
-            if std::mem::replace(&mut self.series.overflowed, true) && will_retry {
+            if will_retry && std::mem::replace(&mut self.series.overflowed, true) {
                 // Newer events report the failure without a start.
                 if !self.emits_manual_compactions() {
                     self.emit_compaction_start(CompactionReason::Overflow, Next::Kept);
@@ -175,7 +175,7 @@ impl Engine {
         next: AfterCompaction,
     ) -> Option<AfterCompaction> {
         let prepared = match reason {
-            // One message may exceed the context.
+            // An earlier message may exceed the context.
             CompactionReason::Overflow => {
                 let window = self.models.choice().model.context_window;
                 let path = self.store.session.tree().path_entries();

@@ -242,7 +242,8 @@ impl Engine {
                 _ => self.emit_retry_success(attempt),
             }
         }
-        self.series.overflowed &= !answered;
+        // What a user asks anew may be compacted for anew.
+        self.series.overflowed &= !answered && !matches!(message.as_ref(), AgentMessage::User(_));
     }
 
     /// Emits that a retry has succeeded.

@@ -35,6 +35,16 @@ pub fn find(range: &[&PathEntry], keep_recent: u64) -> Option<Cut> {
     Some(Cut { turn: split.unwrap_or(kept), kept })
 }
 
+/// Cuts `range` in front of the prompt at its end, with the settings right before it; `None`: something else than failed
+/// answers follows the last prompt.
+pub fn find_at_prompt(range: &[&PathEntry]) -> Option<Cut> {
+    let is_message = |entry: &&PathEntry| entry.message().is_some_and(|message| !is_failed(message));
+    let prompt = range.iter().rposition(is_message).filter(|place| opens_turn(range[*place]))?;
+    let before = range[..prompt].iter().rposition(|entry| entry.message().is_some());
+    let kept = before.map_or(0, |place| place + 1);
+    Some(Cut { turn: kept, kept })
+}
+
 /// Cuts `range` behind the last message that alone overflows a context: one of `window` tokens or more, else the one
 /// that makes the kept part as large as `keep_recent`, else the last one that is no failed answer. `None`: no entry
 /// follows it.

@@ -53,9 +53,9 @@ pub fn prepare(path: &[PathEntry], keep_recent: u64) -> Result<Preparation, Noth
 
 /// Divides `path` after a request overflowed the model's `window` of tokens: a message that alone fills the context
 /// is summarized, too, even if nothing is kept. Of a conversation longer than the context, models get the beginning
-/// and the end.
+/// and the end. The prompt that was requested stays as it is: there is nothing to do if it is all there is.
 ///
-/// Own: the originals keep such a message, so that the next request does not fit either.
+/// Own: the originals keep an earlier message of that size, too, so that the next request does not fit either.
 pub fn prepare_overflow(
     path: &[PathEntry],
     keep_recent: u64,
@@ -66,7 +66,10 @@ pub fn prepare_overflow(
         let usual = cut::find(range, keep_recent);
         let summarises = |cut: &Cut| range[..cut.kept].iter().any(|entry| entry.message().is_some());
         let usual = usual.filter(|cut| summarises(cut) && !cut::keeps_huge(range, cut.kept, window));
-        usual.or_else(|| cut::find_behind(range, keep_recent, window))
+        match cut::find_at_prompt(range) {
+            Some(at_prompt) => usual.filter(|cut| cut.kept <= at_prompt.kept).or(Some(at_prompt)),
+            None => usual.or_else(|| cut::find_behind(range, keep_recent, window)),
+        }
     };
     let mut prepared = prepare_with(path, find)?;
     // Three characters a token instead of four: the estimate may be wrong.
