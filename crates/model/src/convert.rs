@@ -34,7 +34,7 @@ pub enum ChatTurn<'a> {
 /// A part of the model's input.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChatPart<'a> {
-    /// Text; may be blank.
+    /// Text; may be blank, and empty where it is alone.
     Text(Cow<'a, str>),
     /// An image; only for models that see images.
     Image(&'a ImageContent),
@@ -119,8 +119,8 @@ pub struct CallResult<'a> {
 /// message. Ids of the same model stay, unless they repeat: some servers count from one each time.
 ///
 /// Left out are failed and aborted answers with the results of their calls, messages that the user excluded, and
-/// other models' signatures and hidden thinking; their visible thinking becomes text. A result apart from its call
-/// moves to it. Images become text where the user blocks images or the model sees none.
+/// other models' signatures and thinking. A result apart from its call moves to it. Images become text where the user
+/// blocks images or the model sees none. Empty texts beside other parts are left out.
 pub fn convert<'a>(
     request: &ModelRequest<'a>,
     id_of: impl Fn(&str, &AssistantMessage) -> String,
@@ -223,7 +223,8 @@ fn thinking(block: &ThinkingContent, same_model: bool) -> Option<ChatBlock<'_>> 
         (false, true) if signature.is_some() => Some(ChatBlock::Thinking { text, signature }),
         (false, _) if text.trim().is_empty() => None,
         (false, true) => Some(ChatBlock::Thinking { text, signature: None }),
-        (false, false) => Some(ChatBlock::Text { text, signature: None }),
+        // As text it would be part of the answer, which models then take for their own way to answer.
+        (false, false) => None,
     }
 }
 
@@ -327,7 +328,13 @@ fn images(request: &ModelRequest<'_>) -> Images {
 fn content<'a>(content: &'a MessageContent, images: &Images) -> Vec<ChatPart<'a>> {
     match content {
         MessageContent::Text(text) => vec![ChatPart::Text(text.into())],
-        MessageContent::Blocks(blocks) => parts(blocks, images),
+        MessageContent::Blocks(blocks) => {
+            let mut parts = parts(blocks, images);
+            if parts.len() > 1 {
+                parts.retain(|part| part.text() != Some(""));
+            }
+            parts
+        }
     }
 }
 

@@ -134,9 +134,12 @@ fn result(result: &CallResult<'_>) -> Value {
             }
             Value::Array(content)
         }
-        // The vendor refuses errors without text.
-        false if result.is_error && texts.iter().all(|text| text.trim().is_empty()) => "(no output)".into(),
-        false => texts.join("\n").into(),
+        false => {
+            let text = texts.join("\n");
+            // The vendor refuses errors without text, and texts of blanks alone.
+            let is_refused = text.trim().is_empty() && (result.is_error || !text.is_empty());
+            if is_refused { "(no output)".into() } else { text.into() }
+        }
     };
     json!({ "type": "tool_result", "tool_use_id": result.id, "content": content, "is_error": result.is_error })
 }

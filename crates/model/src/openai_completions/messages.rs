@@ -146,7 +146,7 @@ fn add_results(messages: &mut Vec<Value>, results: &[CallResult<'_>], compat: &C
     let mut images = Vec::new();
     for result in results {
         let texts: Vec<&str> = result.content.iter().filter_map(ChatPart::text).collect();
-        let text = Some(texts.join("\n")).filter(|text| !text.is_empty());
+        let text = Some(texts.join("\n")).filter(|text| !text.trim().is_empty());
         let has_images = result.content.iter().any(|part| matches!(part, ChatPart::Image(_)));
         let text = text.unwrap_or_else(|| if has_images { SEE_IMAGE } else { "(no tool output)" }.to_owned());
         let mut message = json!({"role": "tool", "content": text, "tool_call_id": result.id});

@@ -231,7 +231,7 @@ fn result(result: &CallResult<'_>) -> Value {
         result.content.iter().filter(|part| matches!(part, ChatPart::Image(_))).map(part).peekable();
     let output = match images.peek() {
         Some(_) => {
-            let text = (!text.is_empty()).then(|| json!({"type": "input_text", "text": text}));
+            let text = (!text.trim().is_empty()).then(|| json!({"type": "input_text", "text": text}));
             text.into_iter().chain(images).collect()
         }
         None if text.trim().is_empty() => NO_OUTPUT.into(),

@@ -132,7 +132,6 @@ fn other_models_answers_lose_signatures() {
         cached(json!([
             { "role": "user", "content": [text("q")] },
             { "role": "assistant", "content": [
-                text("aloud"),
                 text("said"),
                 { "type": "tool_use", "id": id, "name": "bash", "input": { "command": "x" } },
             ] },

@@ -133,7 +133,7 @@ fn failed_and_empty_answers_are_left_out() {
 }
 
 #[test]
-fn only_same_model_gets_its_signatures() {
+fn only_same_model_gets_thinking_and_signatures() {
     let content = json!([
         thinking("why", "s1"),
         thinking("", "s2"),
@@ -146,7 +146,7 @@ fn only_same_model_gets_its_signatures() {
         lines(json!([assistant(SELF, content.clone())])),
         ["assistant: (why)/s1|()/s2|(s3)|a/s4|t#1/s5".to_owned(), format!("t#1{no_result}")]
     );
-    let stripped = |by: &str| [format!("assistant: why/-|a/-|t#{by}:1/-"), format!("t#{by}:1{no_result}")];
+    let stripped = |by: &str| [format!("assistant: a/-|t#{by}:1/-"), format!("t#{by}:1{no_result}")];
     assert_eq!(lines(json!([assistant("p/any/n", content.clone())])), stripped("n"));
     assert_eq!(lines(json!([assistant("p/other/m", content)])), stripped("m"));
 }

@@ -144,7 +144,7 @@ fn other_models_answers_lose_signatures() {
     let sent = |call: Value, other: Value, result: Value, last: Value| {
         json!([
             said("user", json!([{ "text": "q" }])),
-            said("model", json!([{ "text": "aloud" }, { "text": "said" }, call, other])),
+            said("model", json!([{ "text": "said" }, call, other])),
             said("user", json!([result, last])),
             said("user", json!([{ "text": "go on" }])),
         ])

@@ -8,6 +8,7 @@ mod anthropic_stream;
 mod azure_request;
 mod bedrock_request;
 mod bedrock_stream;
+mod blank_parts;
 mod codex_request;
 mod convert;
 mod failures;

@@ -161,7 +161,7 @@ fn other_models_calls_get_valid_ids() {
         sent,
         json!([
             said("user", json!([text("q")])),
-            { "role": "assistant", "prefix": false, "content": [text("aloud")], "tool_calls": [
+            { "role": "assistant", "prefix": false, "tool_calls": [
                 called(&ids[0], "bash", "{\"command\":\"x\"}"), called(&ids[1], "bash", "{}"),
             ] },
             gave(&ids[0], "bash", json!([text("out")])),

@@ -289,7 +289,7 @@ fn anthropic_history_is_converted() {
     ]);
     let expected = json!([
         {"role": "user", "content": "Hi"},
-        {"role": "assistant", "content": "Hm.I look.", "tool_calls": [
+        {"role": "assistant", "content": "I look.", "tool_calls": [
             sent_call("toolu_0123456789012345678901234567890123", "x"),
             sent_call("toolu_2", "y"),
         ]},
