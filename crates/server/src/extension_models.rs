@@ -5,6 +5,7 @@
 use super::{
     models::{Backend, ModelLibrary, public_model, script_model},
     provider_call::ProviderAccess,
+    sent_images::ImageFitter,
 };
 use pi_rpc_config::{
     self as config, Config, Environment, Keys, RegisteredProvider, RegisteredProviders, SelectionError,
@@ -39,6 +40,7 @@ impl ModelSource {
             keys: with_registered(&self.keys, &self.registered),
             options: self.config.settings.request_options(&self.environment),
             http_options: self.config.settings.http_options(),
+            images: ImageFitter::new(self.config.settings.resizes_images.unwrap_or(true)),
         }
     }
 }

@@ -93,6 +93,7 @@ mod provider_hooks;
 mod queries;
 mod runner;
 mod script_context;
+mod sent_images;
 mod serve;
 mod sink;
 mod startup;

@@ -4,6 +4,7 @@ use super::{
     extension_models::ModelSource,
     provider_call::{ProviderAccess, ProviderCall},
     script_context::ScriptContext,
+    sent_images::ImageFitter,
 };
 use pi_rpc_config::{Environment, ModelFilter, Selection, Settings};
 use pi_rpc_engine::{ModelCall, ModelChoice, Purpose};
@@ -121,6 +122,7 @@ impl ModelLibrary {
             keys: selection.keys,
             options: settings.request_options(environment),
             http_options: settings.http_options(),
+            images: ImageFitter::new(settings.resizes_images.unwrap_or(true)),
         });
         let scope = selection.scope.map(|scope| scope.iter().map(|it| (it.at, it.level)).collect());
         let (choices, backends) = selection

@@ -1,6 +1,6 @@
 //! Calls a model over HTTP: resolves the credential, builds the request, runs the hooks, forwards the stream.
 
-use super::provider_hooks::ProviderHooks;
+use super::{provider_hooks::ProviderHooks, sent_images::ImageFitter};
 use pi_rpc_config::{CredentialError, Keys};
 use pi_rpc_engine::{ModelCall, Purpose, RequestHooks};
 use pi_rpc_login as login;
@@ -13,7 +13,7 @@ use pi_rpc_model::{
 };
 use pi_rpc_model_http::http::{DEFECT, Http, json_size};
 use pi_rpc_protocol::{
-    AgentMessage, AssistantContent, MessageContent, Model, ThinkingLevel, UserContent, UserMessage,
+    AgentMessage, AssistantContent, InputKind, MessageContent, Model, ThinkingLevel, UserContent, UserMessage,
 };
 use std::{borrow::Cow, sync::Arc};
 use tokio::sync::mpsc;
@@ -34,6 +34,8 @@ pub struct ProviderAccess {
     pub options: RequestOptions,
     /// Timeouts and retries.
     pub http_options: HttpOptions,
+    /// Makes images fit.
+    pub images: ImageFitter,
 }
 
 /// An account of Google that authorizes a request.
@@ -153,13 +155,18 @@ impl ProviderCall {
                 Cow::Owned(Endpoint { model, ..(*self.endpoint).clone() })
             }
         };
+        let sees_images = !self.access.options.blocks_images && model.input.contains(&InputKind::Image);
+        let messages = match sees_images {
+            true => self.access.images.fit(&self.call.messages),
+            false => Cow::Borrowed(&self.call.messages[..]),
+        };
         let request = ModelRequest {
             endpoint: &endpoint,
             credentials: &credentials,
             max_answer_tokens: self.call.purpose.max_tokens(),
             level: self.call.level.unwrap_or(ThinkingLevel::Off),
             system_prompt: &self.call.system_prompt,
-            messages: &self.call.messages,
+            messages: &messages,
             tools: &self.call.tools,
             forced_tool: self.call.forced_tool.as_deref(),
             session_id: match self.call.purpose {

@@ -79,9 +79,59 @@ pub struct ImageAttachment {
     pub picture: Option<(String, String)>,
 }
 
+/// What becomes of an image before it is sent to a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FittedImage {
+    /// It fits.
+    Unchanged,
+    /// It was scaled down, or named as what it is.
+    Replaced {
+        /// The picture, in base64.
+        data: String,
+        /// Its MIME type.
+        mime_type: String,
+        /// How it was scaled; empty: it was not.
+        note: String,
+    },
+    /// Providers would refuse it, for this reason.
+    LeftOut(String),
+}
+
+/// Makes an image of a conversation fit for providers as `read` does. Kinds that only some providers take are theirs to judge.
+pub fn fit_image(data: &str, mime_type: &str, scales: bool) -> FittedImage {
+    let left_out = |why: &str| FittedImage::LeftOut(format!("[Image left out: {why}]"));
+    let Ok(bytes) = STANDARD.decode(data) else { return left_out("its data is no base64") };
+    let Some(kind) = super::read::image_kind(&bytes) else {
+        return match KINDS.contains(&mime_type) {
+            true => left_out(&format!("its data is no {mime_type}")),
+            false => FittedImage::Unchanged,
+        };
+    };
+    let ImageAttachment { notes, picture } = attachment(&bytes, kind, scales);
+    match picture {
+        None => FittedImage::LeftOut(notes),
+        Some(_) if is_broken(&bytes) => left_out(&format!("its data is no whole {kind}")),
+        Some((fitted, kind)) if fitted == data && kind == mime_type => FittedImage::Unchanged,
+        Some((data, mime_type)) => FittedImage::Replaced { data, mime_type, note: notes },
+    }
+}
+
+/// Kinds of images that every provider takes.
+const KINDS: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// Whether an image cannot be decoded, for another reason than its size.
+fn is_broken(bytes: &[u8]) -> bool {
+    let _turn = SCALING.lock().unwrap_or_else(PoisonError::into_inner);
+    matches!(decode(bytes), Err(ImageError::Decoding(_) | ImageError::IoError(_)))
+}
+
 /// The image in `bytes`, scaled down if it is too large; `None`: they are no image.
 pub fn image_attachment(bytes: &[u8]) -> Option<ImageAttachment> {
-    let output = image_output(bytes, super::read::image_kind(bytes)?, true);
+    Some(attachment(bytes, super::read::image_kind(bytes)?, true))
+}
+
+fn attachment(bytes: &[u8], kind: &str, scales: bool) -> ImageAttachment {
+    let output = image_output(bytes, kind, scales);
     let mut attachment = ImageAttachment { notes: String::new(), picture: None };
     for block in output.content {
         match block {
@@ -91,7 +141,7 @@ pub fn image_attachment(bytes: &[u8]) -> Option<ImageAttachment> {
             Block::Image { data, mime_type } => attachment.picture = Some((data, mime_type)),
         }
     }
-    Some(attachment)
+    attachment
 }
 
 fn heading(mime_type: &str) -> String {

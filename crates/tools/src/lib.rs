@@ -76,7 +76,7 @@ mod shell;
 mod truncate;
 mod write;
 
-pub use self::image::{ImageAttachment, image_attachment};
+pub use self::image::{FittedImage, ImageAttachment, fit_image, image_attachment};
 pub use delegate::{Delegated, DelegatedCommand, DelegatedOutcome, ToolDelegate};
 pub use diff::numbered_diff;
 pub use edit::EditResult;
