@@ -45,4 +45,6 @@ mod decoder;
 mod frames;
 pub mod google;
 pub mod http;
+#[cfg(test)]
+mod odd_streams;
 mod stray_json;
