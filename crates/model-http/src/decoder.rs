@@ -96,7 +96,7 @@ enum Decoder {
     Zlib(ZlibDecoder<Unpacked>),
     Deflate(DeflateDecoder<Unpacked>),
     Brotli(Box<DecompressorWriter<Unpacked>>),
-    Zstd(Zstd),
+    Zstd(Box<Zstd>),
 }
 
 impl Decoder {
@@ -109,7 +109,7 @@ impl Decoder {
         let is_text = || TEXTS.into_iter().any(|text| start.starts_with(text));
         match (name, start) {
             (_, [0x1f, 0x8b, ..]) => Some(Self::Gzip(MultiGzDecoder::new(Unpacked::default()))),
-            (_, [0x28, 0xb5, 0x2f, 0xfd, ..]) => Some(Self::Zstd(Zstd::default())),
+            (_, [0x28, 0xb5, 0x2f, 0xfd, ..]) => Some(Self::Zstd(Box::default())),
             // A header of zlib: its kind, and a sum.
             ("deflate", [kind, flags, ..])
                 if kind & 15 == 8 && (u16::from(*kind) * 256 + u16::from(*flags)).is_multiple_of(31) =>

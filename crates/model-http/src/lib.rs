@@ -9,7 +9,7 @@
 //! of AWS and Google.
 //!
 //! - [`http`]: one request, and the events of its answer as they arrive.
-//! - [`body`]: server-sent events; `frames`: binary frames of AWS.
+//! - [`body`]: server-sent events; `frames`: binary frames of AWS; `decoder`: bodies that are compressed unasked.
 //! - [`google`]: tokens for Google accounts.
 //!
 //! ```

@@ -131,7 +131,7 @@ fn reason_of_block_is_told() {
             "fail Provider stopped with: SAFETY: HARM_CATEGORY_HARASSMENT",
         ),
     ] {
-        assert_eq!(read(&[event.clone()]), [expected], "{event}");
+        assert_eq!(read(std::slice::from_ref(&event)), [expected], "{event}");
     }
 }
 
