@@ -97,20 +97,6 @@ fn differing_cases_explain_themselves() {
     }
 }
 
-#[test]
-fn redefined_model_keeps_levels_of_catalogue() {
-    let folder = root().join("replaced-built-in");
-    let (case, expected) = (Case::open(&folder), read(&folder.join("expected.json")));
-    let (mut ours, mut theirs) = (case.outcome(&expected), case.expected(&expected));
-    let name = "anthropic/claude-opus-4-7";
-    assert_eq!(theirs.levels.remove(name).unwrap(), ["off"]);
-    assert_eq!(
-        ours.levels.remove(name).unwrap(),
-        ["off", "minimal", "low", "medium", "high", "xhigh", "max"]
-    );
-    assert_eq!(ours, theirs);
-}
-
 /// The files of a case, laid out as pi finds them, and what pi-rpc makes of them.
 struct Case {
     about: String,

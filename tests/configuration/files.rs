@@ -370,31 +370,36 @@ fn model_override_changes_only_named_fields() {
 }
 
 #[test]
-fn redefined_model_changes_only_named_fields() {
-    let text = |model: &str| {
-        format!(r#"{{"providers": {{"anthropic": {{"baseUrl": "http://proxy", "models": [{model}]}}}}}}"#)
-    };
-    let built_in = with_models(r#"{"providers": {}}"#);
-    let before = endpoint(&built_in, "anthropic/claude-opus-4-6");
-    let changed = with_models(&text(
-        r#"{"id": "claude-opus-4-6", "name": "Mine", "maxTokens": 9, "cost":
-        {"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4}}"#,
-    ));
-    let mut expected = before.clone();
-    expected.model.base_url = "http://proxy".to_owned();
-    expected.model.name = "Mine".to_owned();
-    expected.model.max_tokens = 9;
-    expected.model.cost = endpoint(&changed, "anthropic/claude-opus-4-6").model.cost;
-    assert_eq!(expected.model.cost.output, 2.into());
-    assert_eq!(endpoint(&changed, "anthropic/claude-opus-4-6"), expected);
-    // Its levels are words of another API.
-    let other = with_models(&text(r#"{"id": "claude-opus-4-6", "api": "openai-completions"}"#));
-    let other = endpoint(&other, "anthropic/claude-opus-4-6");
-    assert_eq!((other.model.reasoning, other.model.context_window), (true, before.model.context_window));
-    assert_eq!((other.efforts, other.model.thinking_level_map), ([].into(), None));
-    let own = with_models(&text(r#"{"id": "claude-opus-4-6", "thinkingLevelMap": {"low": "a bit"}}"#));
-    let efforts = endpoint(&own, "anthropic/claude-opus-4-6").efforts;
-    assert_eq!(efforts, [(ThinkingLevel::Low, "a bit".to_owned())].into());
+fn redefined_model_inherits_api_and_address_alone() {
+    let redefined =
+        |model: &str| with_models(&format!(r#"{{"providers": {{"anthropic": {{"models": [{model}]}}}}}}"#));
+    let plain = redefined(r#"{"id": "claude-opus-4-6", "maxTokens": 9}"#);
+    let expected = json!({
+        "id": "claude-opus-4-6", "name": "claude-opus-4-6", "api": "anthropic-messages", "provider": "anthropic",
+        "baseUrl": "https://api.anthropic.com", "reasoning": false, "input": ["text"],
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}, "contextWindow": 128_000, "maxTokens": 9,
+    });
+    assert_eq!(wire(&plain, "anthropic/claude-opus-4-6"), expected);
+    let place = |config: &Config| config.models().iter().position(|it| it.model.id == "claude-opus-4-6");
+    assert_eq!(place(&plain), place(&with_models(r#"{"providers": {}}"#)));
+    let other =
+        redefined(r#"{"id": "claude-opus-4-6", "api": "openai-completions", "baseUrl": "http://own"}"#);
+    let other = endpoint(&other, "anthropic/claude-opus-4-6").model;
+    assert_eq!((&*other.api, &*other.base_url, other.compat), ("openai-completions", "http://own", None));
+}
+
+#[test]
+fn override_merges_newer_members() {
+    let over = json!({
+        "promptCache": {"short": 60}, "samplingParams": {"top_p": 0.5},
+        "samplingParamsByThinkingLevel": {"high": {"temperature": 1}},
+    });
+    let file = json!({"providers": {"anthropic": {"modelOverrides": {"claude-opus-4-6": over}}}});
+    let model = wire(&with_models(&file.to_string()), "anthropic/claude-opus-4-6");
+    let before = wire(&with_models(r#"{"providers": {}}"#), "anthropic/claude-opus-4-6");
+    assert_eq!(model["promptCache"], json!({"short": 60, "long": before["promptCache"]["long"]}));
+    assert_eq!(model["samplingParams"], over["samplingParams"]);
+    assert_eq!(model["samplingParamsByThinkingLevel"], over["samplingParamsByThinkingLevel"]);
 }
 
 /// Settings that are read without a warning.

@@ -5,7 +5,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use pi_rpc::{
     config::{Config, Environment, Keys, SelectionOptions, select},
     model::{api::Api, request::Credentials},
-    protocol::Model,
+    protocol::{Dialect, Model},
 };
 use serde_json::{Value, json};
 use std::{
@@ -109,6 +109,17 @@ fn value_is_command_variable_or_text() {
         ..Credentials::default()
     };
     assert_eq!(config.keys.credentials(&model(&config, "x/q")), Ok(expected));
+}
+
+#[test]
+fn only_dollar_names_a_variable_of_pi_1() {
+    let headers = json!({"x-bare": "NAME", "x-named": "$NAME", "x-braces": "a ${NAME} ${a-b} $5"});
+    let models = custom(json!({"headers": headers, "apiKey": "MYK"}), json!({})).to_string();
+    let home = Home::new([("models.json", &*models)]);
+    let config = home.load_as(Dialect::Pi1, &[("NAME", "value"), ("MYK", "other")]);
+    let found = config.keys.credentials(&model(&config, "x/q")).unwrap();
+    let headers: Vec<&str> = found.headers.iter().map(|(_, value)| value.as_str()).collect();
+    assert_eq!((found.key.as_deref(), headers), (Some("MYK"), vec!["NAME", "value", "a value ${a-b} $5"]));
 }
 
 #[test]

@@ -483,7 +483,7 @@ impl Keys {
         if self.withholds_commands && text.starts_with('!') {
             return Err(CredentialError::Unapproved { what: what() });
         }
-        if self.interpolates && text.contains('$') && !text.starts_with('!') {
+        if self.interpolates && !text.starts_with('!') {
             return interpolate(text, &self.environment)
                 .map_err(|name| CredentialError::Variable { what: what(), name });
         }

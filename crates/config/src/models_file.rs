@@ -82,7 +82,7 @@ pub struct ModelKeys {
     pub context_window: Option<f64>,
     /// Output limit in tokens.
     pub max_tokens: Option<f64>,
-    /// Sampling parameters, visible to hosts. Source: pi 1.5.2's `models.md`.
+    /// Sampling parameters. Source: pi 1.5.2's `models.md`.
     pub sampling_params: Option<JsonObject>,
     /// Sampling parameters by thinking level.
     pub sampling_params_by_thinking_level: Option<JsonObject>,
@@ -123,6 +123,12 @@ pub struct Override {
     pub input: Option<Vec<InputKind>>,
     /// Replaces single prices.
     pub cost: PartialCost,
+    /// Replaces single lifetimes of the provider's cache.
+    pub prompt_cache: Option<PromptCache>,
+    /// Merged over the parameters of sampling.
+    pub sampling_params: Option<JsonObject>,
+    /// Merged over the parameters of each thinking level.
+    pub sampling_params_by_thinking_level: Option<JsonObject>,
     /// Replaces the context window.
     pub context_window: Option<f64>,
     /// Replaces the output limit.
@@ -145,6 +151,8 @@ pub struct PartialCost {
     pub cache_read: Option<Number>,
     /// Input written to the cache.
     pub cache_write: Option<Number>,
+    /// Prices for large contexts.
+    pub tiers: Option<Vec<PriceTier>>,
 }
 
 /// Name of a file, for its errors.

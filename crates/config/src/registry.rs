@@ -3,15 +3,16 @@
 use super::{
     Config,
     catalogue::{BUILT_IN, CatalogueEntry, whole},
-    models_file::{ModelCost, ModelKeys, Override, ProviderKeys, Providers},
+    models_file::{ModelKeys, Override, ProviderKeys, Providers},
     thinking::{LevelMap, is_adaptive},
 };
 use pi_rpc_model::request::Endpoint;
-use pi_rpc_protocol::{Base, JsonObject, Model, ModelPrice, ModelThinking, ThinkingLevel};
+use pi_rpc_protocol::{Base, JsonObject, Model, ModelThinking, PromptCache, ThinkingLevel};
 use serde_json::Value;
 
 /// Members of `compat` that are merged key by key, too.
-const ROUTING: [&str; 2] = ["openRouterRouting", "vercelGatewayRouting"];
+const MERGED: [&str; 4] =
+    ["openRouterRouting", "vercelGatewayRouting", "chatTemplateKwargs", "chatTemplateArgs"];
 
 impl Config {
     /// All models, with or without a key, in the order of hosts. Computed at each call.
@@ -35,10 +36,9 @@ impl Config {
 }
 
 /// Models of the catalogue, changed by `configured`, then its custom models. A custom model with provider and id of a
-/// built-in one changes that one, and missing members stay; in pi the built-in model is gone, and its levels with it.
-/// Thinking levels are those of `base`.
+/// built-in one takes its place and inherits nothing of it but API and address. Thinking levels are those of `base`.
 ///
-/// Source: pi's `models.md`, merge semantics; own, for missing members of a custom model.
+/// Source: pi's `models.md`, merge semantics; pi source.
 fn models(configured: &Providers, base: Base, wanted: impl Fn(&str) -> bool) -> Vec<Endpoint> {
     let mut entries = BUILT_IN.models(&wanted);
     let configured = || configured.iter().filter(|(name, _)| wanted(name));
@@ -49,11 +49,19 @@ fn models(configured: &Providers, base: Base, wanted: impl Fn(&str) -> bool) -> 
     }
     for (name, keys) in configured() {
         for model in &keys.models {
-            let same =
-                |entry: &&mut CatalogueEntry| entry.model.provider == *name && entry.model.id == model.id;
-            match entries.iter_mut().find(same) {
-                Some(entry) => apply_custom_model(entry, keys, model),
-                None => entries.extend(custom_model(name, keys, model)),
+            let same = |entry: &CatalogueEntry| entry.model.provider == *name && entry.model.id == model.id;
+            let Some(place) = entries.iter().position(same) else {
+                entries.extend(custom_model(name, keys, model));
+                continue;
+            };
+            let built_in = &entries[place].model;
+            let mut model = model.clone();
+            let own_api = model.api.clone().or(keys.api.clone());
+            model.api = own_api.or(Some(built_in.api.clone()));
+            let own_address = model.base_url.take().or(keys.base_url.clone());
+            model.base_url = own_address.or(Some(built_in.base_url.clone()));
+            if let Some(custom) = custom_model(name, keys, &model) {
+                entries[place] = custom;
             }
         }
     }
@@ -109,50 +117,32 @@ fn apply_provider(entry: &mut CatalogueEntry, keys: &ProviderKeys) {
     model.input = over.input.unwrap_or_else(|| model.input.clone());
     model.context_window = over.context_window.map_or(model.context_window, whole);
     model.max_tokens = over.max_tokens.map_or(model.max_tokens, whole);
+    if let Some(tiers) = over.cost.tiers {
+        model.cost.tiers = Some(tiers);
+    }
+    if let Some(over) = over.prompt_cache {
+        let cache = model.prompt_cache.get_or_insert_with(PromptCache::default);
+        cache.short = over.short.or(cache.short.take());
+        cache.long = over.long.or(cache.long.take());
+    }
+    if let Some(over) = over.sampling_params {
+        model.sampling_params.get_or_insert_default().extend(over);
+    }
+    if let Some(over) = over.sampling_params_by_thinking_level {
+        merge_levels(model.sampling_params_by_thinking_level.get_or_insert_default(), over);
+    }
     if let Some(map) = &over.thinking_level_map {
         entry.levels.extend(&LevelMap::new(map));
     }
 }
 
-/// Applies a custom model of the same provider and id to a built-in one, after its provider's keys were
-/// [applied](apply_provider).
-fn apply_custom_model(entry: &mut CatalogueEntry, keys: &ProviderKeys, over: &ModelKeys) {
-    let model = &mut entry.model;
-    // Words for levels and compatibility belong to an API.
-    let api = over.api.as_ref().or(keys.api.as_ref());
-    if let Some(api) = api.filter(|api| **api != model.api) {
-        model.api.clone_from(api);
-        model.compat.clone_from(&keys.compat);
-        entry.levels = LevelMap::default();
-    }
-    merge_compat(&mut model.compat, over.compat.as_ref());
-    if let Some(map) = &over.thinking_level_map {
-        entry.levels = LevelMap::new(map);
-    }
-    let price = |cost: &ModelCost| ModelPrice {
-        input: cost.input.clone(),
-        output: cost.output.clone(),
-        cache_read: cost.cache_read.clone(),
-        cache_write: cost.cache_write.clone(),
-        tiers: cost.tiers.clone(),
-    };
-    set(&mut model.name, over.name.clone());
-    set(&mut model.base_url, over.base_url.clone());
-    set(&mut model.reasoning, over.reasoning);
-    set(&mut model.input, over.input.clone());
-    set(&mut model.cost, over.cost.as_ref().map(price));
-    set(&mut model.context_window, over.context_window.map(whole));
-    set(&mut model.max_tokens, over.max_tokens.map(whole));
-    model.input_limits = over.input_limits.clone().or(model.input_limits.take());
-    model.prompt_cache = over.prompt_cache.clone().or(model.prompt_cache.take());
-    model.sampling_params = over.sampling_params.clone().or(model.sampling_params.take());
-    let by_level = &mut model.sampling_params_by_thinking_level;
-    *by_level = over.sampling_params_by_thinking_level.clone().or(by_level.take());
-}
-
-fn set<T>(member: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *member = value;
+/// Merges the parameters of each level over those of `base`.
+fn merge_levels(base: &mut JsonObject, over: JsonObject) {
+    for (level, parameters) in over {
+        match (base.get_mut(&level).and_then(Value::as_object_mut), parameters) {
+            (Some(base), Value::Object(parameters)) => base.extend(parameters),
+            (_, parameters) => drop(base.insert(level, parameters)),
+        }
     }
 }
 
@@ -174,7 +164,7 @@ fn merge_compat(base: &mut Option<JsonObject>, over: Option<&JsonObject>) {
     let base = base.get_or_insert_default();
     for (key, value) in over {
         match (base.get_mut(key).and_then(Value::as_object_mut), value.as_object()) {
-            (Some(under), Some(routing)) if ROUTING.contains(&key.as_str()) => under.extend(routing.clone()),
+            (Some(under), Some(members)) if MERGED.contains(&key.as_str()) => under.extend(members.clone()),
             _ => drop(base.insert(key.clone(), value.clone())),
         }
     }

@@ -15,22 +15,23 @@ pub fn resolve(text: &str, environment: &Environment, commands: &KeyCommands) ->
 
 /// Replaces the variables `$NAME` and `${NAME}` in `text`; `$$` and `$!` stand for `$` and `!`.
 ///
-/// Source: pi 1.5.2's `models.md`.
+/// Source: pi 1.6.0's `models.md`.
 ///
 /// # Errors
 ///
 /// The name of a variable that is not set.
 pub fn interpolate(text: &str, environment: &Environment) -> Result<String, String> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name = |name: &str| !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(is_letter);
     let mut value = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
         value += before;
         let (name, behind) = match after.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
             Some(braced) => braced,
-            None => after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len())),
+            None => after.split_at(after.find(|c| !is_letter(c)).unwrap_or(after.len())),
         };
-        if name.is_empty() {
+        if name.is_empty() || !is_name(name) {
             // A doubled sign, or one before no possible name.
             let mut letters = after.chars();
             value.push(letters.next().filter(|c| "$!".contains(*c)).unwrap_or('$'));

@@ -4,7 +4,7 @@
 
 use super::compat_defaults::default_member;
 use pi_rpc_protocol::{JsonObject, Model};
-use serde_json::Value;
+use serde_json::{Number, Value};
 use std::collections::BTreeMap;
 
 /// The features of a server.
@@ -51,6 +51,12 @@ pub struct Compat {
     pub strict_mode: bool,
     /// `cacheControlFormat`: texts and tools are marked as Anthropic's are.
     pub marks_cache: bool,
+    /// `promptCacheKeyMode`: whether requests name their conversation; `None`: those to OpenAI, and those that are kept long.
+    pub cache_key: Option<bool>,
+    /// `thinkingTokenBudgetField`, or `supportsThinkingTokenBudget`: the member that limits thinking in tokens.
+    pub budget_field: Option<String>,
+    /// `vllmPriority`: the value of `priority`.
+    pub priority: Option<Number>,
     /// `supportsLongCacheRetention`: keeps the conversation for an hour or a day on request.
     pub long_cache: bool,
 }
@@ -111,6 +117,9 @@ impl Compat {
             ThinkingFormat::Baseten => "chatTemplateArgs",
             _ => "chatTemplateKwargs",
         };
+        let budget_field = compat.word("thinkingTokenBudgetField").filter(|name| !name.is_empty());
+        let budget_field =
+            budget_field.or(compat.flag("supportsThinkingTokenBudget").then_some("thinking_token_budget"));
         Self {
             store: compat.flag("supportsStore"),
             developer_role: compat.flag("supportsDeveloperRole"),
@@ -132,6 +141,13 @@ impl Compat {
             vercel_gateway_routing: compat.given_object("vercelGatewayRouting").cloned(),
             strict_mode: compat.flag("supportsStrictMode"),
             marks_cache: compat.word("cacheControlFormat") == Some("anthropic"),
+            cache_key: match compat.word("promptCacheKeyMode") {
+                Some("enabled") => Some(true),
+                Some("disabled") => Some(false),
+                _ => None,
+            },
+            budget_field: budget_field.map(str::to_owned),
+            priority: compat.read("vllmPriority", Value::as_number).cloned(),
             long_cache: compat.flag("supportsLongCacheRetention"),
         }
     }

@@ -5,7 +5,7 @@ use super::{
     request::{HttpRequest, ModelRequest},
     sse::shorten,
 };
-use pi_rpc_protocol::{ImageContent, ThinkingLevel};
+use pi_rpc_protocol::{ImageContent, JsonObject, ThinkingLevel};
 use serde_json::Value;
 
 /// The text of an error without a message of its own: the error itself, as far as it is short.
@@ -51,6 +51,17 @@ pub fn effort<'a>(request: &ModelRequest<'a>) -> Option<&'a str> {
     let level = thinking(request);
     let known = request.endpoint.efforts.get(&level.unwrap_or(ThinkingLevel::Off)).map(String::as_str);
     known.filter(|_| request.endpoint.model.reasoning).or(level.map(ThinkingLevel::as_str))
+}
+
+/// The user's parameters of sampling: of the model, then of the thinking level. They replace members of the same name.
+pub fn sampling(request: &ModelRequest<'_>) -> JsonObject {
+    let model = &request.endpoint.model;
+    let mut parameters = model.sampling_params.clone().unwrap_or_default();
+    let level = thinking(request).unwrap_or(ThinkingLevel::Off);
+    let by_level = model.sampling_params_by_thinking_level.as_ref();
+    let of_level = by_level.and_then(|levels| levels.get(level.as_str())?.as_object());
+    parameters.extend(of_level.into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
+    parameters
 }
 
 /// Encodes an image as a `data:` URL.

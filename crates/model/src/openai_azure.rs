@@ -10,6 +10,7 @@
 
 use super::{
     context_room::answer_limit,
+    openai::sampling,
     openai_responses::{self, Features, MIN_ANSWER_TOKENS, Variant, body, effort_or_none},
     request::{Credentials, HttpRequest, ModelRequest, Reader},
 };
@@ -63,6 +64,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     if let Some(tokens) = answer_limit(request) {
         body.insert("max_output_tokens".into(), tokens.max(MIN_ANSWER_TOKENS).into());
     }
+    body.extend(sampling(request));
     HttpRequest { url, headers, body: body.into(), signing: None }
 }
 

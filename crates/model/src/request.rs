@@ -117,6 +117,17 @@ impl<'a> ModelRequest<'a> {
     }
 }
 
+/// The budget of a thinking level in tokens, by the user's `budgets`, else the usual ones; `xhigh` and `max` have that of `high`.
+pub fn budget(level: ThinkingLevel, budgets: &BTreeMap<ThinkingLevel, u64>) -> u64 {
+    let (level, usual) = match level {
+        ThinkingLevel::Off | ThinkingLevel::Minimal => (ThinkingLevel::Minimal, 1024),
+        ThinkingLevel::Low => (ThinkingLevel::Low, 2048),
+        ThinkingLevel::Medium => (ThinkingLevel::Medium, 8192),
+        ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => (ThinkingLevel::High, 16_384),
+    };
+    budgets.get(&level).copied().unwrap_or(usual)
+}
+
 /// Encoding of a body that is packed by zstd.
 pub const ZSTD: &str = "zstd";
 

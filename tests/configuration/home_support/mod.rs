@@ -41,9 +41,14 @@ impl Home {
 
     /// Loads the configuration with these environment variables.
     pub fn load(&self, environment: &[(&str, &str)]) -> Config {
+        self.load_as(Dialect::Pi, environment)
+    }
+
+    /// The same for a dialect that shares the user's directory.
+    pub fn load_as(&self, dialect: Dialect, environment: &[(&str, &str)]) -> Config {
         let home = [("HOME", self.path().to_str().unwrap())];
         load(Sources {
-            dialect: Dialect::Pi,
+            dialect,
             working_directory: self.path().to_owned(),
             environment: environment.iter().copied().chain(home).collect(),
             approve: None,

@@ -1,6 +1,10 @@
 //! How a request names the thinking level.
 
-use crate::{anthropic::features::Features, context_room::Room, request::ModelRequest};
+use crate::{
+    anthropic::features::Features,
+    context_room::Room,
+    request::{ModelRequest, budget},
+};
 use pi_rpc_protocol::ThinkingLevel;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -98,15 +102,4 @@ fn effort<'a>(level: ThinkingLevel, model: &str, efforts: &'a BTreeMap<ThinkingL
         (None, ThinkingLevel::Xhigh | ThinkingLevel::Max) if model.contains("opus") => "max",
         (None, ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max) => "high",
     }
-}
-
-/// The budget of a level in tokens; `xhigh` and `max` have that of `high`.
-fn budget(level: ThinkingLevel, budgets: &BTreeMap<ThinkingLevel, u64>) -> u64 {
-    let (level, usual) = match level {
-        ThinkingLevel::Off | ThinkingLevel::Minimal => (ThinkingLevel::Minimal, 1024),
-        ThinkingLevel::Low => (ThinkingLevel::Low, 2048),
-        ThinkingLevel::Medium => (ThinkingLevel::Medium, 8192),
-        ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => (ThinkingLevel::High, 16384),
-    };
-    budgets.get(&level).copied().unwrap_or(usual)
 }

@@ -3,7 +3,10 @@
 //! The API has no member for thinking: each vendor's own members go into `additionalModelRequestFields`.
 
 use super::traits::{ModelTraits, OpenaiEffort};
-use crate::{context_room::Room, request::ModelRequest};
+use crate::{
+    context_room::Room,
+    request::{ModelRequest, budget},
+};
 use pi_rpc_protocol::ThinkingLevel;
 use serde_json::{Value, json};
 
@@ -64,7 +67,7 @@ pub fn plan(request: &ModelRequest<'_>, traits: ModelTraits, region: &str, room:
         }
         return plain(Some(fields));
     }
-    let mut budget = budget(request);
+    let mut budget = budget(level, &request.options.budgets);
     let max_tokens = room.limit(limit.saturating_add(budget).min(most));
     budget = budget.min(max_tokens.saturating_sub(ANSWER_TOKENS));
     if budget < LEAST_BUDGET {
@@ -91,16 +94,4 @@ fn thinking(kind: &str, is_gov: bool) -> Value {
 /// OpenAI's word for a level, up to `most`.
 fn openai_effort(level: ThinkingLevel, most: ThinkingLevel) -> &'static str {
     level.min(most).max(ThinkingLevel::Low).as_str()
-}
-
-/// The budget of a level in tokens; `xhigh` and `max` have that of `high`.
-fn budget(request: &ModelRequest<'_>) -> u64 {
-    let level = request.level.min(ThinkingLevel::High);
-    let usual = match level {
-        ThinkingLevel::Off | ThinkingLevel::Minimal => 1024,
-        ThinkingLevel::Low => 2048,
-        ThinkingLevel::Medium => 8192,
-        ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => 16_384,
-    };
-    request.options.budgets.get(&level).copied().unwrap_or(usual)
 }

@@ -12,7 +12,7 @@ mod thinking;
 use super::{
     compat::{Compat, ThinkingFormat},
     context_room::answer_limit,
-    openai::{post, thinking as thinks},
+    openai::{post, sampling, thinking as thinks},
     request::{HttpRequest, ModelRequest, Reader},
     types::ToolSpec,
 };
@@ -33,7 +33,8 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     body.insert("model".into(), model.id.clone().into());
     body.insert("messages".into(), messages.into());
     body.insert("stream".into(), true.into());
-    if (model.base_url.contains("api.openai.com") || keeps_long) && request.is_cached() {
+    let has_key = compat.cache_key.unwrap_or(model.base_url.contains("api.openai.com") || keeps_long);
+    if has_key && request.is_cached() {
         body.insert("prompt_cache_key".into(), cache_key(request.session_id).into());
     }
     if keeps_long {
@@ -45,7 +46,8 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     if compat.store {
         body.insert("store".into(), false.into());
     }
-    if let Some(tokens) = answer_limit(request) {
+    let limit = answer_limit(request);
+    if let Some(tokens) = limit {
         body.insert(compat.max_tokens_field.clone(), tokens.into());
     }
     if !tools.is_empty() || (compat.tools_with_history && has_tool_traffic(request)) {
@@ -57,10 +59,14 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     if let Some(name) = forced(request, &compat) {
         body.insert("tool_choice".into(), json!({"type": "function", "function": {"name": name}}));
     }
-    body.extend(thinking::members(request, &compat));
+    if let Some(priority) = &compat.priority {
+        body.insert("priority".into(), priority.clone().into());
+    }
+    body.extend(thinking::members(request, &compat, limit));
     if let Some((key, value)) = routing(&compat) {
         body.insert(key.into(), value);
     }
+    body.extend(sampling(request));
     post(request, "/chat/completions", body.into())
 }
 

@@ -15,7 +15,7 @@ use self::{
 };
 use super::{
     context_room::answer_limit,
-    openai::{effort, post, thinking},
+    openai::{effort, post, sampling, thinking},
     request::{HttpRequest, ModelRequest, Reader},
     types::ToolSpec,
 };
@@ -60,6 +60,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     if model.provider == "xai" && model.reasoning {
         body.insert("include".into(), json!([ENCRYPTED_THINKING]));
     }
+    body.extend(sampling(request));
     post(request, "/responses", body.into())
 }
 

@@ -147,6 +147,56 @@ fn servers_get_the_members_they_take() {
 }
 
 #[test]
+fn sampling_parameters_replace_members() {
+    let model = json!({
+        "samplingParams": { "temperature": 0.5, "top_p": 0.9, "store": true },
+        "samplingParamsByThinkingLevel": { "high": { "temperature": 1 }, "off": { "temperature": 0 } },
+    });
+    let sent = |level| {
+        let mut asked = asked(model.clone(), json!([]));
+        asked.level = level;
+        let body = asked.body(request);
+        json!([body["temperature"], body["top_p"], body["store"]])
+    };
+    assert_eq!(sent(ThinkingLevel::High), json!([1, 0.9, true]));
+    assert_eq!(sent(ThinkingLevel::Off), json!([0, 0.9, true]));
+    assert_eq!(sent(ThinkingLevel::Low), json!([0.5, 0.9, true]));
+}
+
+#[test]
+fn thinking_budget_goes_into_the_named_member() {
+    let sent = |compat: Value, most: u64, level| {
+        let mut asked = asked(json!({ "maxTokens": most, "compat": compat }), json!([]));
+        asked.level = level;
+        asked.body(request)
+    };
+    let named = || json!({ "thinkingTokenBudgetField": "thinking_budget" });
+    assert_eq!(sent(named(), 64_000, ThinkingLevel::High)["thinking_budget"], 16_384);
+    assert_eq!(sent(named(), 9000, ThinkingLevel::High)["thinking_budget"], 7976);
+    assert_eq!(sent(named(), 1000, ThinkingLevel::High).get("thinking_budget"), None);
+    assert_eq!(sent(named(), 64_000, ThinkingLevel::Off).get("thinking_budget"), None);
+    let usual = json!({ "supportsThinkingTokenBudget": true });
+    assert_eq!(sent(usual, 64_000, ThinkingLevel::Low)["thinking_token_budget"], 2048);
+    let template = json!({ "thinkingFormat": "chat-template", "chatTemplateKwargs": { "budget": { "$var": "thinking.budget" } } });
+    let kwargs = sent(template.clone(), 64_000, ThinkingLevel::Medium)["chat_template_kwargs"].clone();
+    assert_eq!(kwargs, json!({ "budget": 8192 }));
+    assert_eq!(sent(template, 64_000, ThinkingLevel::Off).get("chat_template_kwargs"), None);
+}
+
+#[test]
+fn priority_and_cache_key_are_configured() {
+    let sent = |base_url: &str, compat: Value| {
+        let body = asked(json!({ "baseUrl": base_url, "compat": compat }), json!([])).body(request);
+        json!([body["priority"], body["prompt_cache_key"]])
+    };
+    let (own, openai) = ("http://own/v1", "https://api.openai.com/v1");
+    assert_eq!(sent(own, json!({ "vllmPriority": -1 })), json!([-1, null]));
+    assert_eq!(sent(own, json!({ "promptCacheKeyMode": "enabled" })), json!([null, "session"]));
+    assert_eq!(sent(openai, json!({ "promptCacheKeyMode": "auto" })), json!([null, "session"]));
+    assert_eq!(sent(openai, json!({ "promptCacheKeyMode": "disabled" })), json!([null, null]));
+}
+
+#[test]
 fn answer_limit_is_what_the_window_leaves() {
     let limit = |history: Value| {
         let model = json!({"contextWindow": 100_000, "maxTokens": 100_000});
