@@ -1,4 +1,4 @@
-//! What pi 1.5.2 and our server send to Amazon Bedrock in the same conversation: equal, member by member, but for what is listed.
+//! What pi 1.6.0 and our server send to Amazon Bedrock in the same conversation: equal, member by member, but for what is listed.
 //!
 //! The mock refuses a request whose signature does not fit: both sign theirs.
 

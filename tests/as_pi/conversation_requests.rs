@@ -1,4 +1,4 @@
-//! What pi 1.5.2 and our server send in one long conversation for each API: each thinking level, tools and images, an answer
+//! What pi 1.6.0 and our server send in one long conversation for each API: each thinking level, tools and images, an answer
 //! that failed and one that was aborted, a sibling of the model, another vendor's model before and after, and a compaction.
 //! Equal, member by member, but for what is listed.
 
@@ -279,7 +279,7 @@ fn play(agent: &mut Agent, [model, sibling]: [&str; 2]) {
 
 /// Plays the conversation with both, and fails with the differences that are not listed.
 fn compare(tried: &Tried) {
-    let Some(pi) = peer("1.5.2") else { return };
+    let Some(pi) = peer("1.6.0") else { return };
     let sent = |kind: Kind| {
         // The service refuses what pi sends behind a failed answer.
         let is_bedrock = tried.api == "bedrock-converse-stream";
@@ -298,7 +298,7 @@ fn compare(tried: &Tried) {
     found.extend(other(tried).comparison.compare(&theirs, &ours, &[]));
     assert!(found.is_empty(), "{}:\n{}", tried.api, found.join("\n"));
     let count = ours.iter().filter(|request| request.path.contains(tried.comparison.path)).count();
-    let mut text = format!("{count} requests, equal to those of pi 1.5.2 but for\n");
+    let mut text = format!("{count} requests, equal to those of pi 1.6.0 but for\n");
     let own = tried.comparison.own.iter().chain(tried.listed);
     own.for_each(|(member, reason)| text += &format!("  {member}: {reason}\n"));
     snapshot(&format!("conversation_requests_{}", tried.api), text);

@@ -1,4 +1,4 @@
-//! What pi 1.5.2 and our server send to Mistral's API in the same conversation: equal, member by member, but for what is listed.
+//! What pi 1.6.0 and our server send to Mistral's API in the same conversation: equal, member by member, but for what is listed.
 
 use crate::{
     peer_support::Agent,

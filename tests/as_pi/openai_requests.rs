@@ -1,4 +1,4 @@
-//! What pi 1.5.2 and our server send over the relatives of Responses, at Azure and to ChatGPT, in the same conversation:
+//! What pi 1.6.0 and our server send over the relatives of Responses, at Azure and to ChatGPT, in the same conversation:
 //! equal, member by member, but for what is listed.
 
 use crate::{
@@ -32,7 +32,7 @@ const AZURE_OWN: [Difference; 2] = [
     ("/tools", "each has its own tools; the names are compared"),
 ];
 const CHATGPT_OWN: [Difference; 2] = [
-    ("/instructions", "each has its own words, its own date and its own directory"),
+    ("/input/0/content", "each has its own words, its own date and its own directory"),
     ("/tools", "each has its own tools; the names are compared"),
 ];
 

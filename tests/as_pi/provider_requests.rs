@@ -1,4 +1,4 @@
-//! What pi 1.5.2 and our server send for one model of each provider and API of the catalogue: compared member by member.
+//! What pi 1.6.0 and our server send for one model of each provider and API of the catalogue: compared member by member.
 //! The table of differences is a snapshot; each of them has its reason here.
 
 use crate::{
@@ -59,21 +59,15 @@ const OWN_PREFIXES: [&str; 4] = ["x-amz", "x-goog-api-client", "x-openrouter-", 
 
 /// Members of bodies that are not compared, and why.
 const OWN_MEMBERS: [(&str, &str); 15] = [
-    ("/generationConfig/maxOutputTokens", "ours are 32,000 at most"),
-    ("/inferenceConfig/maxTokens", "ours are 32,000 at most"),
+    ("/generationConfig/maxOutputTokens", "what the window leaves beside each one's own instructions"),
+    ("/inferenceConfig/maxTokens", "what the window leaves beside each one's own instructions"),
     ("/input/0/content", "each has its own instructions"),
     ("/input/0/tools", "each has its own tools"),
     ("/input/1/content", "each has its own instructions, behind tools"),
     ("/instructions", "each has its own instructions"),
-    (
-        "/max_completion_tokens",
-        "ours are 32,000 at most, as in pi before 1.x; pi asks for all that the model has",
-    ),
-    (
-        "/max_output_tokens",
-        "ours are 32,000 at most, as in pi before 1.x; pi asks for all that the model has",
-    ),
-    ("/max_tokens", "ours are 32,000 at most, as in pi before 1.x; pi asks for all that the model has"),
+    ("/max_completion_tokens", "what the window leaves beside each one's own instructions"),
+    ("/max_output_tokens", "what the window leaves beside each one's own instructions"),
+    ("/max_tokens", "what the window leaves beside each one's own instructions"),
     ("/messages/0/content", "each has its own instructions"),
     ("/prompt_cache_key", "each has its own sessions"),
     ("/system", "each has its own instructions"),
@@ -231,7 +225,7 @@ fn table(pi: Words, api: &str, suffix: &str) -> String {
 
 #[test]
 fn requests_of_providers_are_compared() {
-    let Some(pi) = peer("1.5.2") else { return };
+    let Some(pi) = peer("1.6.0") else { return };
     for (api, suffix) in APIS {
         snapshot(&format!("provider_requests_{api}"), table(pi, api, suffix));
     }

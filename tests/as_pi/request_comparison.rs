@@ -1,4 +1,4 @@
-//! Requests that pi 1.5.2 and our server send in the same conversation, compared member by member.
+//! Requests that pi 1.6.0 and our server send in the same conversation, compared member by member.
 
 use crate::{
     peer_support::{Agent, Kind, peer},
@@ -82,7 +82,7 @@ impl Comparison {
     /// Compares the requests of both in the conversation that `play` has, and gives back the differences that are not
     /// listed. `None`: there is no pi here.
     pub fn differences(&self, play: &dyn Fn(&mut Agent), listed: &[Difference]) -> Option<Vec<String>> {
-        let pi = peer("1.5.2")?;
+        let pi = peer("1.6.0")?;
         let sent = |kind| {
             let vendor = vendor();
             sent(kind, &vendor, &(self.models)(&vendor), self.environment, play)

@@ -130,6 +130,7 @@ impl Api {
     pub fn kept_effort<'a>(self, request: &ModelRequest<'a>) -> Option<&'a str> {
         match self {
             Self::AnthropicMessages => anthropic::kept_effort(request),
+            Self::OpenaiCodexResponses => openai_codex::kept_effort(request),
             Self::OpenaiResponses => openai_responses::kept_effort(request),
             _ => None,
         }

@@ -54,7 +54,6 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     credentials.add_headers(&mut headers);
     let variant = Variant {
         model: deployment(model, credentials),
-        has_instructions: true,
         effort: effort_or_none(request),
         item_effort: None,
         tokens: None,

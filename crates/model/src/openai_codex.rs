@@ -1,12 +1,17 @@
 //! Models of OpenAI with the login of a ChatGPT account (`openai-codex-responses`).
 //!
-//! [`request()`] is a request of [`openai_responses`] to ChatGPT's own server, which takes the instructions apart from the
-//! conversation, wants to know whose account the token belongs to, and accepts no token limit.
+//! [`request()`] is a request of [`openai_responses`] to ChatGPT's own server, which wants to know whose account the token
+//! belongs to. The instructions are the first item of the input: the server adds `instructions` behind the conversation, so
+//! that they would never come from its cache.
 //!
 //! Source: pi source (`openai-codex-responses`); observed.
 
 use super::{
-    openai_responses::{self, ENCRYPTED_THINKING, Features, Variant, body, cache_key, effort_or_none},
+    context_room::answer_limit,
+    openai_responses::{
+        self, CONSTANT_EFFORT, ENCRYPTED_THINKING, Features, MIN_ANSWER_TOKENS, Variant, body, cache_key,
+        effort_or_none,
+    },
     request::{HttpRequest, ModelRequest, Reader, ZSTD},
 };
 use pi_rpc_protocol::Model;
@@ -14,9 +19,6 @@ use serde_json::{Value, json};
 
 /// The path of the API below the address of a model.
 const PATH: &str = "/codex/responses";
-
-/// Instructions where there are none: the server refuses a request without.
-const NO_INSTRUCTIONS: &str = "Answer the user.";
 
 /// Builds the request.
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
@@ -63,19 +65,27 @@ fn headers(request: &ModelRequest<'_>) -> Vec<(String, String)> {
     headers
 }
 
+/// The level's word that an item of the input names, so that a change keeps the cache; `None`: the request names it.
+pub fn kept_effort<'a>(request: &ModelRequest<'a>) -> Option<&'a str> {
+    effort_or_none(request).filter(|_| Features::of(&request.endpoint.model).effort_items)
+}
+
 fn whole_body(request: &ModelRequest<'_>) -> Value {
     let features = Features::of(&request.endpoint.model);
+    let item_effort = kept_effort(request);
+    let effort = if item_effort.is_some() { Some(CONSTANT_EFFORT) } else { effort_or_none(request) };
+    let tokens = answer_limit(request).map(|tokens| tokens.max(MIN_ANSWER_TOKENS));
     let variant = Variant {
         model: &request.endpoint.model.id,
-        has_instructions: false,
-        effort: effort_or_none(request),
-        item_effort: None,
-        tokens: None,
+        effort,
+        item_effort,
+        tokens: tokens.filter(|_| features.max_output_tokens),
         strict: features.strict_mode.then_some(Value::Null),
     };
     let mut body = body(request, variant);
-    let instructions = Some(request.system_prompt).filter(|text| !text.is_empty()).unwrap_or(NO_INSTRUCTIONS);
-    body.insert("instructions".into(), instructions.into());
+    if let Some(effort) = effort {
+        body.insert("reasoning".into(), json!({"effort": effort, "summary": "auto"}));
+    }
     body.insert("text".into(), json!({"verbosity": "low"}));
     body.insert("include".into(), json!([ENCRYPTED_THINKING]));
     body.entry("tool_choice").or_insert_with(|| "auto".into());

@@ -16,18 +16,15 @@ pub fn contents(request: &ModelRequest<'_>) -> Vec<Value> {
     let traits = Traits::of(&request.endpoint.model.id);
     let id_of = |id: &str| if traits.has_call_ids { plain_id(id, ID_LIMIT) } else { id.to_owned() };
     let turns = convert(request, |id, _| id_of(id));
-    let is_user = |turn: &ChatTurn<'_>| matches!(turn, ChatTurn::User(_) | ChatTurn::Developer(_));
-    let newest_prompt = turns.iter().rposition(is_user);
     let mut contents = Vec::new();
-    for (at, turn) in turns.iter().enumerate() {
+    for turn in &turns {
         match turn {
             // The API has no role for the agent's own messages.
             ChatTurn::User(parts) | ChatTurn::Developer(parts) => {
                 add(&mut contents, "user", user_parts(parts))
             }
             ChatTurn::Assistant(turn) => {
-                let is_current = newest_prompt.is_none_or(|prompt| at > prompt);
-                add_model(&mut contents, model_parts(turn, traits, is_current));
+                add_model(&mut contents, model_parts(turn, traits));
                 add(&mut contents, "user", results(turn, traits));
                 if !traits.sees_images_in_results {
                     add(&mut contents, "user", result_images(turn));
@@ -49,7 +46,8 @@ const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 struct Traits {
     /// Whether calls and results have ids.
     has_call_ids: bool,
-    /// Whether calls since the newest prompt must have signatures.
+    /// Whether calls since the newest prompt must have signatures. Those before it have them, too, so that they stay in the
+    /// service's cache.
     wants_signatures: bool,
     /// Whether results may contain images.
     sees_images_in_results: bool,
@@ -104,9 +102,9 @@ fn inline(image: &ImageContent) -> Value {
 }
 
 /// Encodes an answer, without blank texts and thoughts that have no signature.
-fn model_parts(turn: &AssistantTurn<'_>, traits: Traits, is_current: bool) -> Vec<Value> {
+fn model_parts(turn: &AssistantTurn<'_>, traits: Traits) -> Vec<Value> {
     // Of parallel calls only the first has a signature.
-    let mut wants_signature = traits.wants_signatures && is_current;
+    let mut wants_signature = traits.wants_signatures;
     let part = |block: &ChatBlock<'_>| match block {
         ChatBlock::Text { text, signature } => {
             let signature = valid(*signature);

@@ -11,12 +11,11 @@ use crate::{
 };
 use pi_rpc_protocol::{AssistantMessage, JsonObject, Model};
 use serde_json::{Value, json};
-use std::collections::HashSet;
 
 /// What the input has beside the conversation.
 pub struct InputParts<'a> {
-    /// The instructions; `None`: they are not part of the input.
-    pub instructions: Option<&'a str>,
+    /// The instructions; may be empty.
+    pub instructions: &'a str,
     /// Offered tools; empty: they are not part of the input.
     pub tools: Vec<Value>,
     /// The effort of the answer, named by an item of its own as those of earlier answers; `None`: no items name efforts.
@@ -32,11 +31,11 @@ pub fn input(request: &ModelRequest<'_>, parts: InputParts<'_>) -> Vec<Value> {
     if !parts.tools.is_empty() {
         items.push(json!({"type": "additional_tools", "role": "developer", "tools": parts.tools}));
     }
-    if let Some(instructions) = parts.instructions.filter(|text| !text.is_empty()) {
-        items.push(json!({"role": instructor, "content": instructions}));
+    if !parts.instructions.is_empty() {
+        items.push(json!({"role": instructor, "content": parts.instructions}));
     }
     let turns = convert(request, |id, source| known_id(id, source, model));
-    let mut names = MessageIds::excluding_used(&turns);
+    let mut names = MessageIds::default();
     for turn in &turns {
         match turn {
             ChatTurn::User(parts) => items.extend(input_message("user", parts)),
@@ -63,34 +62,15 @@ fn effort_item(effort: &str) -> Value {
     json!({"type": "configuration_update", "reasoning": {"effort": effort}})
 }
 
-/// Draws ids for texts without one. Items must not share ids, and some servers count theirs in the same way.
-struct MessageIds {
-    taken: HashSet<String>,
-    next: usize,
-}
+/// Draws ids for texts without one, in the order of the conversation: a text keeps its id in all later requests. No server
+/// counts its own ids so.
+#[derive(Default)]
+struct MessageIds(usize);
 
 impl MessageIds {
-    /// Starts with the ids that texts of these turns have already.
-    fn excluding_used(turns: &[ChatTurn<'_>]) -> Self {
-        let blocks = turns.iter().flat_map(|turn| match turn {
-            ChatTurn::Assistant(turn) => turn.blocks.as_slice(),
-            ChatTurn::User(_) | ChatTurn::Developer(_) => &[],
-        });
-        let marks = blocks.filter_map(|block| match block {
-            ChatBlock::Text { signature, .. } => mark(*signature),
-            _ => None,
-        });
-        Self { taken: marks.map(|mark| mark.id).collect(), next: 0 }
-    }
-
     fn next_id(&mut self) -> String {
-        loop {
-            let name = format!("msg_{}", self.next);
-            self.next += 1;
-            if !self.taken.contains(&name) {
-                return name;
-            }
-        }
+        self.0 += 1;
+        format!("msg_pi_{}", self.0)
     }
 }
 

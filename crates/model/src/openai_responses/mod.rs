@@ -23,7 +23,7 @@ use pi_rpc_protocol::{JsonObject, Model, ThinkingLevel};
 use serde_json::{Value, json};
 
 /// Effort that a request with efforts among its items names itself; it never changes, or the cache would be lost.
-const CONSTANT_EFFORT: &str = "medium";
+pub(super) const CONSTANT_EFFORT: &str = "medium";
 
 /// Builds the request. The server stores nothing: the conversation is sent each time.
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
@@ -41,7 +41,6 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let tokens = answer_limit(request).map(|tokens| tokens.max(MIN_ANSWER_TOKENS));
     let variant = Variant {
         model: &model.id,
-        has_instructions: true,
         effort,
         item_effort,
         tokens: tokens.filter(|_| features.max_output_tokens && !with_token),
@@ -71,8 +70,6 @@ pub(super) const MIN_ANSWER_TOKENS: u64 = 16;
 pub(super) struct Variant<'a> {
     /// The name of the model.
     pub model: &'a str,
-    /// Whether the instructions are the first item of the input.
-    pub has_instructions: bool,
     /// The word for the thinking level; `None`: the request names none.
     pub effort: Option<&'a str>,
     /// The word for the thinking level that an item of the input names; `None`: no item does.
@@ -93,11 +90,7 @@ pub(super) fn body(request: &ModelRequest<'_>, variant: Variant<'_>) -> JsonObje
     };
     let mut body = JsonObject::new();
     body.insert("model".into(), variant.model.into());
-    let parts = InputParts {
-        instructions: variant.has_instructions.then_some(request.system_prompt),
-        tools: items,
-        effort: variant.item_effort,
-    };
+    let parts = InputParts { instructions: request.system_prompt, tools: items, effort: variant.item_effort };
     body.insert("input".into(), input(request, parts).into());
     body.insert("stream".into(), true.into());
     if let Some(key) = cache_key(request.session_id).filter(|_| features.cache_key) {

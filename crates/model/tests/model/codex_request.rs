@@ -31,17 +31,20 @@ fn request_names_account_and_instructions() {
     let sent = request(&asked.request());
     let body = json!({
         "model": "gpt-5.4",
-        "input": [{"role": "user", "content": [{"type": "input_text", "text": "Hi"}]}],
+        "input": [
+            {"role": "developer", "content": "Be brief."},
+            {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+        ],
         "stream": true,
         "prompt_cache_key": "session",
         "store": false,
+        "max_output_tokens": 64_000,
         "tools": [{
             "type": "function", "name": "ls", "description": "Does ls.",
             "parameters": {"type": "object", "properties": {}}, "strict": null,
         }],
         "reasoning": {"effort": "medium", "summary": "auto"},
         "include": ["reasoning.encrypted_content"],
-        "instructions": "Be brief.",
         "text": {"verbosity": "low"},
         "tool_choice": "auto",
         "parallel_tool_calls": true,
@@ -91,15 +94,32 @@ fn address_may_have_the_path() {
 }
 
 #[test]
-fn instructions_are_never_empty() {
+fn effort_is_an_item_where_models_take_that() {
+    let effort = |effort: &str| json!({"type": "configuration_update", "reasoning": {"effort": effort}});
+    let sent = |level| {
+        let mut asked =
+            asked(json!({"compat": {"supportsMidConvoEffort": true, "supportsMaxOutputTokens": false}}));
+        asked.level = level;
+        let request = asked.request();
+        let kept = Api::OpenaiCodexResponses.kept_effort(&request).map(str::to_owned);
+        (asked.body(pi_rpc_model::openai_codex::request), kept)
+    };
+    let (body, kept) = sent(ThinkingLevel::High);
+    assert_eq!((body["input"][2].clone(), kept.as_deref()), (effort("high"), Some("high")));
+    assert_eq!(body["reasoning"], json!({"effort": "medium", "summary": "auto"}));
+    assert_eq!(body.get("max_output_tokens"), None);
+    let (body, kept) = sent(ThinkingLevel::Off);
+    assert_eq!((body["input"][2].clone(), kept.as_deref()), (effort("none"), Some("none")));
+}
+
+#[test]
+fn off_is_effort_none() {
     let mut asked = asked(json!({}));
-    asked.system_prompt = "";
     asked.tools = vec![tool("ls")];
     asked.forced_tool = Some("ls");
     let body = asked.body(request);
-    assert_eq!(body["instructions"], "Answer the user.");
     assert_eq!(body["tool_choice"], json!({ "type": "function", "name": "ls" }));
-    assert_eq!(body["reasoning"], json!({ "effort": "none" }));
+    assert_eq!(body["reasoning"], json!({ "effort": "none", "summary": "auto" }));
 }
 
 #[test]

@@ -156,7 +156,12 @@ fn other_models_answers_lose_signatures() {
     let id = |value: Value, pointer: &str, id: &str| with(value, pointer, "id", json!(id));
     let short = format!("call_{}", "x".repeat(59));
     let expected = sent(
-        id(call, "/functionCall", &short),
+        with(
+            id(call, "/functionCall", &short),
+            "",
+            "thoughtSignature",
+            json!("skip_thought_signature_validator"),
+        ),
         id(other, "/functionCall", "b"),
         id(result, "/functionResponse", &short),
         id(last, "/functionResponse", "b"),
@@ -189,9 +194,9 @@ fn unsigned_first_call_skips_validation() {
         let history = json!([user(json!("q")), calls(by, first.clone())]);
         assert_eq!(signatures(history), [expected.clone(), Value::Null], "{by} {first}");
     }
-    // Nothing is asked of what came before the newest prompt.
+    // Nothing is asked of what came before the newest prompt; without it, the service's cache would not hold.
     let past = json!([user(json!("q")), calls(other, unsigned), user(json!("r"))]);
-    assert_eq!(signatures(past), [Value::Null, Value::Null]);
+    assert_eq!(signatures(past), [skip, Value::Null]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod azure_request;
 mod bedrock_request;
 mod bedrock_stream;
 mod blank_parts;
+mod cached_prefix;
 mod codex_request;
 mod convert;
 mod failures;

@@ -153,7 +153,7 @@ fn efforts_are_items_where_server_takes_them() {
             effort("low"),
             sent_text("msg_9", "a"),
             sent_user("2"),
-            sent_text("msg_0", "a"),
+            sent_text("msg_pi_1", "a"),
             sent_user("3"),
             effort("high"),
         ]
@@ -281,7 +281,7 @@ fn unusable_thinking_is_left_out() {
         assistant(SELF, json!([broken, thinking(&json!({"type": "message"})), text("Hi"), thinking(&item)])),
         assistant(SELF, json!([thinking(&item)])),
     ]);
-    assert_eq!(sent(json!({}), history), json!([sent_text("msg_0", "Hi")]));
+    assert_eq!(sent(json!({}), history), json!([sent_text("msg_pi_1", "Hi")]));
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn anthropic_history_is_converted() {
     ]);
     let expected = json!([
         sent_user("Hi"),
-        sent_text("msg_0", "I look."),
+        sent_text("msg_pi_1", "I look."),
         sent_call(None, "toolu_1", "x"),
         sent_call(None, "toolu_2", "y"),
         sent_result("toolu_1", "ok"),
@@ -341,7 +341,7 @@ fn texts_without_id_get_free_ids() {
         assistant(SELF, json!([own])),
     ]);
     let expected =
-        json!([sent_text("msg_0", "One."), sent_text("msg_2", "Two."), sent_text("msg_1", "Mine.")]);
+        json!([sent_text("msg_pi_1", "One."), sent_text("msg_pi_2", "Two."), sent_text("msg_1", "Mine.")]);
     assert_eq!(sent(json!({}), history), expected);
 }
 
