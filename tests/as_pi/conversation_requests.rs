@@ -119,7 +119,8 @@ const THOUGHT: &str = "Let me see.";
 /// Makes alike what means the same or is each program's own:
 /// - a text by itself, and a list with nothing but that text;
 /// - thinking of another model: here it becomes text, as in pi before 1.x, while pi 1.x leaves it out;
-/// - the texts that ask for a summary, which each has itself.
+/// - the texts that ask for a summary, which each has itself;
+/// - the value in place of a signature that Gemini 3 demands, and that pi lacks.
 fn align(value: &mut Value, key: &str) {
     match value {
         Value::Array(items) => {
@@ -134,7 +135,10 @@ fn align(value: &mut Value, key: &str) {
                 align(value, key);
             }
         }
-        Value::Object(members) => members.iter_mut().for_each(|(key, value)| align(value, key)),
+        Value::Object(members) => {
+            members.retain(|_, value| *value != "skip_thought_signature_validator");
+            members.iter_mut().for_each(|(key, value)| align(value, key));
+        }
         Value::String(text) if ["<conversation>", "# Conversation"].iter().any(|it| text.starts_with(it)) => {
             *value = "the conversation to summarize".into();
         }

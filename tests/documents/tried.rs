@@ -18,7 +18,7 @@ pub fn with_compared_models(table: &str) -> String {
         }
     }
     let rows = table.lines().enumerate().map(|(at, row)| match (at, row.split('`').nth(1)) {
-        (0, _) => format!("{row} Requests compared with pi 1.5.2 |\n"),
+        (0, _) => format!("{row} Requests compared with pi 1.6.0 |\n"),
         (1, _) => format!("{row} --- |\n"),
         (_, provider) => {
             let models = provider.and_then(|provider| compared.get(provider));
@@ -30,7 +30,7 @@ pub fn with_compared_models(table: &str) -> String {
 
 /// The table of what was tried with each API.
 pub fn apis() -> String {
-    let mut table = "| API | Requests of a conversation, as pi 1.5.2 | Frames, as pi 1.5.2 | Refusals, treated as by pi 1.5.2 | \
+    let mut table = "| API | Requests of a conversation, as pi 1.6.0 | Frames, as pi 1.5.2 | Refusals, treated as by pi 1.5.2 | \
                      Answers cut at each byte | Vendor's clients that drive the mock |\n\
                      | --- | --- | --- | --- | --- | --- |\n"
         .to_owned();
