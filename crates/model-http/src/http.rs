@@ -6,6 +6,7 @@ mod exchange;
 mod extra_authorities;
 mod google_exchange;
 pub mod google_token;
+mod proxy;
 mod redactor;
 mod response;
 mod signature;
@@ -55,7 +56,8 @@ use tokio::{
 
 /// An HTTP client for providers that keeps connections open. It is set up at the first request.
 ///
-/// Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`). Models on this
+/// Proxies are those of the environment (`HTTP_PROXY`, which serves HTTPS, too, where `HTTPS_PROXY` and `ALL_PROXY` are not set;
+/// `NO_PROXY`). Models on this
 /// machine over plain HTTP are reached directly, and need no installed certificates. Redirects are not followed: they
 /// would carry the key to another host.
 #[derive(Debug, Default)]
@@ -303,15 +305,23 @@ impl Http {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = match (local, extra_authorities::extra_certificates()) {
             (true, _) => builder().no_proxy().tls_certs_only([]).build(),
-            (false, further) if further.is_empty() => builder().build(),
-            (false, further) => builder().tls_certs_merge(further).build().or_else(|error| {
+            (false, further) if further.is_empty() => outward_builder().build(),
+            (false, further) => outward_builder().tls_certs_merge(further).build().or_else(|error| {
                 extra_authorities::warn_ignored(&chain(error));
-                builder().build()
+                outward_builder().build()
             }),
         };
         let client = client
             .map_err(|error| RequestFailure::new(format!("HTTPS cannot be set up: {}", chain(error))))?;
         Ok(known.get_or_init(|| client).clone())
+    }
+}
+
+/// Settings of the client for models elsewhere, with the proxies of the environment.
+fn outward_builder() -> ClientBuilder {
+    match proxy::of_http_alone() {
+        Some(proxy) => builder().proxy(proxy),
+        None => builder(),
     }
 }
 

@@ -76,6 +76,9 @@ impl Api {
             Self::AzureOpenaiResponses => &openai_azure::VARIABLES,
             Self::GoogleVertex => &google::vertex::VARIABLES,
             Self::OpenaiCompletions if provider == AZURE => &openai_azure::VARIABLES,
+            Self::OpenaiCompletions | Self::OpenaiResponses if provider == provider::OPENAI => {
+                &provider::OPENAI_VARIABLES
+            }
             _ => &[],
         }
     }

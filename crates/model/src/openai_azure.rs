@@ -42,7 +42,11 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let credentials = request.credentials;
     let model = &request.endpoint.model;
     let version = credentials.variable(API_VERSION).unwrap_or(DEFAULT_VERSION);
-    let url = format!("{}/responses?api-version={version}", base_url(model, credentials).unwrap_or_default());
+    let mut url = below(&base_url(model, credentials).unwrap_or_default(), "/responses");
+    if !url.contains("api-version=") {
+        let joint = if url.contains('?') { '&' } else { '?' };
+        url += &format!("{joint}api-version={version}");
+    }
     let mut headers = vec![("accept".to_owned(), "application/json".to_owned())];
     match &credentials.key {
         Some(key) if credentials.bearer => {
@@ -70,9 +74,17 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
 /// Sends the `built` request of Chat Completions to the deployment.
 pub fn completions(request: &ModelRequest<'_>, mut built: HttpRequest) -> HttpRequest {
     let model = &request.endpoint.model;
-    built.url = format!("{}/chat/completions", base_url(model, request.credentials).unwrap_or_default());
+    built.url = below(&base_url(model, request.credentials).unwrap_or_default(), "/chat/completions");
     built.body["model"] = Value::from(deployment(model, request.credentials));
     built
+}
+
+/// Adds `path` to the path of an address, which may have a query.
+fn below(base: &str, path: &str) -> String {
+    match base.split_once('?') {
+        Some((base, query)) => format!("{}{path}?{query}", base.trim_end_matches('/')),
+        None => format!("{base}{path}"),
+    }
 }
 
 /// Creates the reader of one answer of Responses.

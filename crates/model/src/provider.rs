@@ -5,6 +5,15 @@
 use super::{api::Api, compat::CompatObject, request::ModelRequest};
 use pi_rpc_protocol::{AgentMessage, MessageContent, UserContent};
 
+/// OpenAI itself.
+pub const OPENAI: &str = "openai";
+
+/// Variables that say who pays, which go into headers: of no other vendor.
+pub const OPENAI_VARIABLES: [&str; 2] = [ORGANIZATION, PROJECT];
+
+const ORGANIZATION: &str = "OPENAI_ORG_ID";
+const PROJECT: &str = "OPENAI_PROJECT_ID";
+
 /// Adds the headers of the model's provider, where none of the same name is configured.
 pub fn add_headers(api: Api, request: &ModelRequest<'_>, headers: &mut Vec<(String, String)>) {
     let mut add = |name: &str, value: &str| {
@@ -13,6 +22,10 @@ pub fn add_headers(api: Api, request: &ModelRequest<'_>, headers: &mut Vec<(Stri
         }
     };
     let model = &request.endpoint.model;
+    for (variable, name) in [(ORGANIZATION, "openai-organization"), (PROJECT, "openai-project")] {
+        let value = request.credentials.variable(variable).filter(|_| model.provider == OPENAI);
+        value.into_iter().for_each(|value| add(name, value));
+    }
     if model.provider == "github-copilot" {
         let initiator = if is_follow_up(request) { "agent" } else { "user" };
         add("x-initiator", initiator);

@@ -59,6 +59,19 @@ async fn remote_model_is_asked_through_proxy() {
 }
 
 #[tokio::test]
+async fn http_proxy_serves_https_alone() {
+    let server = Server::new().await;
+    let proxy = format!("http://{}", server.address());
+    let environment = [("HTTP_PROXY", &*proxy)];
+    let (_, request) = tokio::join!(ask("https://model.invalid/x", &environment), async {
+        let (mut connection, request) = server.accept().await;
+        write(&mut connection, b"HTTP/1.1 403 Forbidden\r\n\r\n").await;
+        request
+    });
+    assert_eq!(request.lines().next(), Some("CONNECT model.invalid:443 HTTP/1.1"));
+}
+
+#[tokio::test]
 async fn no_proxy_hosts_are_asked_directly() {
     let environment = [("http_proxy", "http://127.0.0.1:1"), ("NO_PROXY", "model.invalid")];
     let printed = ask("http://model.invalid/x", &environment).await;

@@ -21,7 +21,10 @@ pub struct Address {
 /// profile's ARN precedes all others.
 pub fn address(id: &str, base_url: &str, access: &AwsAccess) -> Address {
     let own_region = service_region(base_url);
-    let is_kept = own_region.is_none() || (access.region.is_none() && !access.has_profile);
+    // The catalogue's address is none of those that the environment may ask for.
+    let is_other =
+        access.uses_fips || access.uses_dual_stack || access.region.is_some() || access.has_profile;
+    let is_kept = own_region.is_none() || !is_other;
     let region = arn_region(id)
         .or(access.region.as_deref())
         .or(own_region.filter(|_| is_kept))

@@ -113,6 +113,17 @@ fn version_and_deployment_come_from_variables() {
 }
 
 #[test]
+fn query_of_address_stays_behind_the_path() {
+    let url = |base: &str| request(&asked(json!({}), &[("AZURE_OPENAI_BASE_URL", base)]).request()).url;
+    assert_eq!(url("https://proxy/v1?tenant=a"), "https://proxy/v1/responses?tenant=a&api-version=v1");
+    assert_eq!(url("https://proxy/v1/?api-version=2"), "https://proxy/v1/responses?api-version=2");
+    let chat = json!({ "id": "deepseek", "api": "openai-completions" });
+    let chat = asked(chat, &[("AZURE_OPENAI_BASE_URL", "https://proxy/v1?tenant=a")]);
+    let sent = Api::OpenaiCompletions.request(&chat.request());
+    assert_eq!(sent.url, "https://proxy/v1/chat/completions?tenant=a");
+}
+
+#[test]
 fn thinking_off_is_sent_where_it_exists() {
     let resource = [("AZURE_OPENAI_RESOURCE_NAME", "house")];
     let reasoning = |asked: &Asked| asked.body(request)["reasoning"].clone();

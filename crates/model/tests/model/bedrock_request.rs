@@ -375,6 +375,14 @@ fn address_follows_model_and_environment() {
             "eu-north-1",
         ),
         ("m", SERVICE, profile(None), format!("{SERVICE}{path}"), "us-east-1"),
+        // The address of the catalogue is not the one that is asked for.
+        (
+            "m",
+            SERVICE,
+            AwsAccess { uses_fips: true, ..AwsAccess::default() },
+            format!("https://bedrock-runtime-fips.us-east-1.amazonaws.com{path}"),
+            "us-east-1",
+        ),
         ("m", SERVICE, elsewhere.clone(), format!("https://vpce.example{path}"), "eu-west-1"),
         ("m", "http://localhost:1/base/", elsewhere, format!("http://localhost:1/base{path}"), "eu-west-1"),
         ("m", "http://localhost:1", AwsAccess::default(), format!("http://localhost:1{path}"), "us-east-1"),

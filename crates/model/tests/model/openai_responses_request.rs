@@ -56,6 +56,20 @@ fn thinking(item: &Value) -> Value {
 }
 
 #[test]
+fn organization_and_project_are_told_to_openai() {
+    let sent = |provider: &str| {
+        let mut asked = asked(json!({ "provider": provider }), json!([]));
+        asked.credentials.variables =
+            [("OPENAI_ORG_ID", "org".to_owned()), ("OPENAI_PROJECT_ID", "proj".to_owned())].into();
+        let headers = Api::OpenaiResponses.request(&asked.request()).headers;
+        headers.into_iter().filter(|(name, _)| name.starts_with("openai-")).collect::<Vec<_>>()
+    };
+    assert_eq!(sent("openai"), headers([("openai-organization", "org"), ("openai-project", "proj")]));
+    assert_eq!(sent("xai"), []);
+    assert_eq!(Api::OpenaiResponses.variables("xai"), [""; 0]);
+}
+
+#[test]
 fn request_has_keys_in_order() {
     let mut asked = asked(json!({ "compat": { "supportsStrictMode": true } }), json!([user(json!("Hi"))]));
     asked.credentials.key = Some("sk-key".to_owned());
