@@ -170,7 +170,7 @@ pub fn session_options(
         InitialSession::new(&config, options, &directory, environment)?;
     let secrets = config.keys.secrets().clone();
     let login_access = LoginAccess {
-        http: Arc::new(Http::with_secrets(secrets.clone())),
+        http: Arc::new(Http::with_secrets(secrets.clone()).with_proxy(config.settings.http_proxy.clone())),
         secrets: secrets.clone(),
         environment: environment.clone(),
         auth_file: config.keys.auth_file(),

@@ -71,13 +71,13 @@ fn project_settings_override_user_settings() {
     let user = json!({
         "defaultProvider": "workshop", "defaultModel": "oak", "queueMode": "all",
         "compaction": {"enabled": false, "reserveTokens": 1000, "modelOverrides": {"w/oak": {"reserveTokens": 1, "keepRecentTokens": 2}}},
-        "retry": {"maxRetries": 5, "maxDelayMs": 9000, "maxAgentDelayMs": 6000}, "npmCommand": ["mise", "npm"],
+        "retry": {"maxRetries": 5, "maxDelayMs": 9000, "maxAgentDelayMs": 6000}, "npmCommand": ["mise", "npm"], "httpProxy": "http://user",
         "thinkingBudgets": {"low": 100, "high": 900}, "enabledModels": ["a", "b"], "theme": "dark",
         "httpIdleTimeoutMs": "disabled", "sessionDir": "~/talks", "extensions": ["~/gate", "/opt/gate"]
     });
     let project = json!({
         "sessionDir": "talks", "interruptMode": "immediate", "extensions": ["/srv/first", "!not/this"],
-        "defaultModel": "elm", "npmCommand": ["evil"], "branchSummary": {"reserveTokens": 9},
+        "defaultModel": "elm", "npmCommand": ["evil"], "httpProxy": "http://evil", "branchSummary": {"reserveTokens": 9},
         "compaction": {"reserveTokens": 2000, "modelOverrides": {"w/oak": {"reserveTokens": 3}}}, "thinkingBudgets": {"low": 200},
         "retry": {"provider": {"maxRetryDelayMs": 7000, "maxRetries": 1, "timeoutMs": 800}}, "enabledModels": [], "images": {"blockImages": true}
     });
@@ -102,6 +102,7 @@ fn project_settings_override_user_settings() {
             .into(),
         },
         branch_reserve_tokens: Some(9),
+        http_proxy: Some("http://user".to_owned()),
         npm_command: Some(vec!["mise".to_owned(), "npm".to_owned()]),
         retry: settings::RetrySettings {
             max_retries: Some(5),

@@ -112,7 +112,7 @@ fn value_is_command_variable_or_text() {
 }
 
 #[test]
-fn only_dollar_names_a_variable_of_pi_1() {
+fn only_dollar_names_variables_in_pi_1() {
     let headers = json!({"x-bare": "NAME", "x-named": "$NAME", "x-braces": "a ${NAME} ${a-b} $5"});
     let models = custom(json!({"headers": headers, "apiKey": "MYK"}), json!({})).to_string();
     let home = Home::new([("models.json", &*models)]);

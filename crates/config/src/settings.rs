@@ -39,6 +39,9 @@ pub struct Settings {
     pub branch_reserve_tokens: Option<u64>,
     /// `retry`.
     pub retry: RetrySettings,
+    /// `httpProxy`: the proxy for providers and logins where the environment names none; only the user's counts. Source: pi
+    /// 1.6.0's `settings.md`.
+    pub http_proxy: Option<String>,
     /// `npmCommand`: npm and its first arguments; only the user's counts.
     pub npm_command: Option<Vec<String>>,
     /// `thinkingBudgets`: thinking budgets in tokens, by level.
@@ -216,6 +219,7 @@ impl Settings {
             packages: [base.packages, self.packages].concat(),
             default_project_trust: base.default_project_trust,
             pass_keys: base.pass_keys,
+            http_proxy: base.http_proxy,
             npm_command: base.npm_command,
             resizes_images: self.resizes_images.or(base.resizes_images),
             blocks_images: self.blocks_images.or(base.blocks_images),
@@ -335,6 +339,7 @@ impl SettingsFile<'_> {
             packages: self.packages(),
             default_project_trust: self.default_project_trust(),
             pass_keys: self.value("/passKeys").unwrap_or_default(),
+            http_proxy: self.value("/httpProxy").filter(|url: &String| !url.trim().is_empty()),
             npm_command: self.value("/npmCommand").filter(|words: &Vec<String>| !words.is_empty()),
             resizes_images: self.value("/images/autoResize"),
             blocks_images: self.narrowing_value("/images/blockImages", "true or false"),

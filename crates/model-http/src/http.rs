@@ -68,6 +68,8 @@ pub struct Http {
     local: OnceLock<Client>,
     /// Tokens for Google accounts.
     google_tokens: google_token::TokenCache,
+    /// The proxy of the user's settings.
+    proxy: Option<String>,
     /// Keys that are redacted in the texts of failures.
     secrets: Secrets,
     /// Hosts that have answered, to which connections may be kept that they have closed since.
@@ -105,6 +107,13 @@ impl Http {
     #[must_use]
     pub fn with_secrets(secrets: Secrets) -> Self {
         Self { secrets, ..Self::default() }
+    }
+
+    /// Sets the proxy of the user's settings, for where the environment names none. Its address may hold a password.
+    #[must_use]
+    pub fn with_proxy(self, proxy: Option<String>) -> Self {
+        proxy.iter().for_each(|url| self.secrets.remember_url(url));
+        Self { proxy, ..self }
     }
 
     /// Sends a request, and sends the events that `reader` makes of the answer to `events`; the last one is exactly
@@ -305,11 +314,13 @@ impl Http {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = match (local, extra_authorities::extra_certificates()) {
             (true, _) => builder().no_proxy().tls_certs_only([]).build(),
-            (false, further) if further.is_empty() => outward_builder().build(),
-            (false, further) => outward_builder().tls_certs_merge(further).build().or_else(|error| {
-                extra_authorities::warn_ignored(&chain(error));
-                outward_builder().build()
-            }),
+            (false, further) if further.is_empty() => outward_builder(self.proxy.as_deref()).build(),
+            (false, further) => {
+                outward_builder(self.proxy.as_deref()).tls_certs_merge(further).build().or_else(|error| {
+                    extra_authorities::warn_ignored(&chain(error));
+                    outward_builder(self.proxy.as_deref()).build()
+                })
+            }
         };
         let client = client
             .map_err(|error| RequestFailure::new(format!("HTTPS cannot be set up: {}", chain(error))))?;
@@ -317,12 +328,9 @@ impl Http {
     }
 }
 
-/// Settings of the client for models elsewhere, with the proxies of the environment.
-fn outward_builder() -> ClientBuilder {
-    match proxy::of_http_alone() {
-        Some(proxy) => builder().proxy(proxy),
-        None => builder(),
-    }
+/// Settings of the client for models elsewhere, with the proxies of the environment, or of the user's settings.
+fn outward_builder(proxy: Option<&str>) -> ClientBuilder {
+    proxy::proxies(proxy).into_iter().fold(builder(), ClientBuilder::proxy)
 }
 
 /// Settings of both clients.

@@ -75,7 +75,8 @@ impl ModelLibrary {
             Backend::Script(..) | Backend::Unavailable => None,
         });
         let keys = access.as_ref().map_or_else(|| config.keys.clone(), |access| access.keys.clone());
-        let masking = || Arc::new(Http::with_secrets(config.keys.secrets().clone()));
+        let proxy = config.settings.http_proxy.clone();
+        let masking = || Arc::new(Http::with_secrets(config.keys.secrets().clone()).with_proxy(proxy));
         let http = access.map_or_else(masking, |access| access.http.clone());
         let registered = RegisteredProviders::new();
         self.source =

@@ -118,7 +118,9 @@ impl ModelLibrary {
         follows: bool,
     ) -> Self {
         let access = Arc::new(ProviderAccess {
-            http: Arc::new(Http::with_secrets(selection.keys.secrets().clone())),
+            http: Arc::new(
+                Http::with_secrets(selection.keys.secrets().clone()).with_proxy(settings.http_proxy.clone()),
+            ),
             keys: selection.keys,
             options: settings.request_options(environment),
             http_options: settings.http_options(),

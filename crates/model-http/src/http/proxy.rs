@@ -1,20 +1,34 @@
-//! The proxy for HTTPS where the environment names one for HTTP alone, as in pi.
+//! Proxies where the environment does not name one for each protocol, as in pi: that of HTTP serves HTTPS, too, and the user's
+//! settings may name one for both.
 
 use reqwest::{NoProxy, Proxy};
 use std::env;
 
-/// The proxy of `HTTP_PROXY` for all requests; `None`: there is none, or one for HTTPS is named.
-pub fn of_http_alone() -> Option<Proxy> {
-    let value = |name: &str| {
-        let either = env::var(name.to_lowercase()).or_else(|_| env::var(name));
-        either.ok().filter(|value| !value.trim().is_empty())
-    };
-    // A CGI program has a header of its client in this variable.
-    let is_foreign = env::var_os("REQUEST_METHOD").is_some() && env::var_os("http_proxy").is_none();
-    if is_foreign || value("HTTPS_PROXY").is_some() || value("ALL_PROXY").is_some() {
-        return None;
+/// The proxies for other machines; none: those of the environment hold as they are.
+pub fn proxies(of_settings: Option<&str>) -> Vec<Proxy> {
+    let (http, https, all) = (variable("HTTP_PROXY"), variable("HTTPS_PROXY"), variable("ALL_PROXY"));
+    let is_for_http_alone = http.is_some() && https.is_none() && all.is_none();
+    if of_settings.is_none() && !is_for_http_alone {
+        return Vec::new();
     }
-    let proxy = value("HTTP_PROXY")?;
-    let url = if proxy.contains("://") { proxy } else { format!("http://{proxy}") };
-    Some(Proxy::all(url).ok()?.no_proxy(NoProxy::from_env()))
+    let setting = || of_settings.map(str::to_owned);
+    let http = http.or_else(setting).or_else(|| all.clone());
+    let https = https.or_else(setting).or(all).or_else(|| http.clone());
+    let http = http.and_then(|url| Proxy::http(with_scheme(&url)).ok());
+    let https = https.and_then(|url| Proxy::https(with_scheme(&url)).ok());
+    http.into_iter().chain(https).map(|proxy| proxy.no_proxy(NoProxy::from_env())).collect()
+}
+
+/// The value of a variable, whose name in lower case precedes.
+fn variable(name: &str) -> Option<String> {
+    // A CGI program has a header of its client in this variable.
+    let is_foreign = name == "HTTP_PROXY" && env::var_os("REQUEST_METHOD").is_some();
+    let upper = || env::var(name).ok().filter(|_| !is_foreign);
+    let value = env::var(name.to_lowercase()).ok().or_else(upper);
+    value.filter(|value| !value.trim().is_empty())
+}
+
+fn with_scheme(url: &str) -> String {
+    let url = url.trim();
+    if url.contains("://") { url.to_owned() } else { format!("http://{url}") }
 }

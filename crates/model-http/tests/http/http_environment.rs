@@ -3,6 +3,7 @@
 //! An environment belongs to a whole process, so that each request is sent by a process of its own.
 
 use crate::http_support::{self, ANSWER, PATIENCE, Server, finished, ok, request, write};
+use pi_rpc_model_http::http::Http;
 use std::{env, process::Stdio};
 use tokio::process::Command;
 
@@ -10,7 +11,8 @@ use tokio::process::Command;
 #[tokio::test]
 async fn asking() {
     let Ok(url) = env::var("ASKED") else { return };
-    println!("{:?}", http_support::ask_with(request(&url, "k"), PATIENCE).await);
+    let http = Http::default().with_proxy(env::var("PROXY_OF_SETTINGS").ok());
+    println!("{:?}", http_support::ask_by(&http, request(&url, "k"), PATIENCE).await);
 }
 
 /// What a process under `environment` prints that asks `url`.
@@ -69,6 +71,17 @@ async fn http_proxy_serves_https_alone() {
         request
     });
     assert_eq!(request.lines().next(), Some("CONNECT model.invalid:443 HTTP/1.1"));
+}
+
+#[tokio::test]
+async fn proxy_of_settings_follows_the_environment() {
+    let server = Server::new().await;
+    let proxy = server.address().to_string();
+    let url = "http://model.invalid/x";
+    let expected = "POST http://model.invalid/x HTTP/1.1";
+    assert_eq!(line(&server, url, &[("PROXY_OF_SETTINGS", &proxy)]).await, expected);
+    let both = [("PROXY_OF_SETTINGS", "http://127.0.0.1:1"), ("http_proxy", &proxy)];
+    assert_eq!(line(&server, url, &both).await, expected);
 }
 
 #[tokio::test]

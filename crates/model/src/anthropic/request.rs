@@ -151,9 +151,10 @@ fn tool(tool: &ToolSpec, features: Features) -> Value {
         "properties": member("properties", json!({})),
         "required": member("required", json!([])),
     });
-    for key in ["$defs", "definitions"] {
-        if let Some(definitions) = tool.parameters.get(key) {
-            schema[key] = definitions.clone();
+    // The vendor refuses some others.
+    for key in ["additionalProperties", "$defs", "definitions"] {
+        if let Some(value) = tool.parameters.get(key) {
+            schema[key] = value.clone();
         }
     }
     let mut tool = json!({ "name": tool.name, "description": tool.description, "input_schema": schema });

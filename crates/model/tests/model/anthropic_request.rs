@@ -99,6 +99,7 @@ fn request_with_tool_is_complete() {
                 "name": "ls", "description": "Lists.",
                 "input_schema": {
                     "type": "object", "properties": { "path": { "type": "string" } }, "required": [],
+                    "additionalProperties": false,
                 },
                 "eager_input_streaming": true, "cache_control": cache,
             }],

@@ -94,7 +94,7 @@ fn address_may_have_the_path() {
 }
 
 #[test]
-fn effort_is_an_item_where_models_take_that() {
+fn effort_is_item_where_models_take_it() {
     let effort = |effort: &str| json!({"type": "configuration_update", "reasoning": {"effort": effort}});
     let sent = |level| {
         let mut asked =
