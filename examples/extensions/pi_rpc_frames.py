@@ -376,6 +376,7 @@ HookEvent = Union[
     "ToolResultHook",
     "ShutdownHook",
     "EventHook",
+    "BeforeSettleHook",
     "SessionStartHook",
     "CompactedHook",
     "BeforeTreeHook",
@@ -488,10 +489,15 @@ ShutdownReason = Literal["quit", "reload", "new", "resume", "fork"]
 or forked from this one."""
 
 class EventHook(TypedDict):
-    """An event that an extension lists in `awaits`. The server continues when the hook has been answered; the
-    contents of the answer are ignored."""
+    """An event that an extension lists in `awaits`. The server emits an event of a run, and continues, when the
+    hook has been answered. `entries` and `continues` count at `turn_end` alone."""
     type: Literal["event"]
     event: JsonObject
+
+class BeforeSettleHook(TypedDict):
+    """`agent_settled` is next: nothing follows by itself. Not called after an abort; in dialects with
+    `agent_settled` only."""
+    type: Literal["agent_before_settle"]
 
 class SessionStartHook(TypedDict):
     """A session has started for the extension."""
@@ -672,6 +678,7 @@ HookName = Literal[
     "tool_result",
     "session_shutdown",
     "event",
+    "agent_before_settle",
     "session_start",
     "session_compact",
     "session_before_tree",
@@ -727,6 +734,14 @@ class HookResult(TypedDict):
     label: NotRequired[str]
     skillPaths: NotRequired[List[str]]
     promptPaths: NotRequired[List[str]]
+    entries: NotRequired[List[AddedEntry]]
+    continues: NotRequired[bool]
+
+class AddedEntry(TypedDict):
+    """Entry that an extension adds to the session: a message, or state that is not sent to the model."""
+    message: NotRequired[ExtensionMessage]
+    customType: NotRequired[str]
+    data: NotRequired[Any]
 
 class HookBash(TypedDict):
     """Outcome of a shell command that an extension has run."""

@@ -158,6 +158,74 @@ fn abort_and_reads_work_while_frames_wait() {
     }
 }
 
+/// A message that an extension adds, after which the model is requested once more.
+fn goes_on() -> PeerStep {
+    let message = json!({ "customType": "note", "content": "Go on.", "display": false });
+    let state = json!({ "customType": "count", "data": 1 });
+    says(json!({ "entries": [{ "message": message }, state], "continues": true }))
+}
+
+#[test]
+fn turn_end_outcome_continues_the_run() {
+    let once = answers("turn_end", [goes_on()]).on("awaited turn_end", [done()]);
+    let played = prompted(json!([model_says("Well."), model_says("Again.")])).extended(once).play(Pi1);
+    let sent = sent(&played);
+    let ends: Vec<&str> = sent
+        .iter()
+        .map(String::as_str)
+        .filter(|it| ["entry_appended", "turn_end", "agent_end", "agent_settled"].contains(it))
+        .collect();
+    let expected = ["entry_appended", "entry_appended", "turn_end", "turn_end", "agent_end", "agent_settled"];
+    assert_eq!(ends, expected, "{}", played.transcript());
+    let asked = played.called[1].messages.last().map(|it| it["role"].clone());
+    assert_eq!(asked, Some(json!("custom")));
+}
+
+#[test]
+fn before_settle_outcome_starts_another_run() {
+    let hooks = json!({ "hooks": ["agent_before_settle"] });
+    let once = Extension::new("a", hooks)
+        .on("hook agent_before_settle", [goes_on()])
+        .on("hook agent_before_settle", [done()]);
+    let played = prompted(json!([model_says("Well."), model_says("Again.")])).extended(once).play(Pi1);
+    let sent = sent(&played);
+    let ends: Vec<&str> = sent
+        .iter()
+        .map(String::as_str)
+        .filter(|it| ["agent_start", "entry_appended", "agent_end", "agent_settled"].contains(it))
+        .collect();
+    let expected = [
+        "agent_start",
+        "agent_end",
+        "entry_appended",
+        "entry_appended",
+        "agent_start",
+        "agent_end",
+        "agent_settled",
+    ];
+    assert_eq!(ends, expected, "{}", played.transcript());
+}
+
+#[test]
+fn continuing_without_anything_to_answer_fails() {
+    let hooks = json!({ "hooks": ["agent_before_settle"] });
+    let asks =
+        Extension::new("a", hooks).on("hook agent_before_settle", [says(json!({ "continues": true }))]);
+    let played = prompted(json!([model_says("Well.")])).extended(asks).play(Pi1);
+    let error = "agent_before_settle requested continuation without runnable model context";
+    assert_eq!(played.last("extension_error")["error"], error);
+    assert_eq!(played.last("extension_error")["extensionPath"], "<boundary>");
+    assert_eq!(played.called.len(), 1);
+}
+
+#[test]
+fn abort_before_settling_starts_no_run() {
+    let hooks = json!({ "hooks": ["agent_before_settle"] });
+    let slow = Extension::new("a", hooks).on("hook agent_before_settle", [waits(1000), goes_on()]);
+    let played = prompted(json!([model_says("Well.")])).extended(slow).host(500, command("abort")).play(Pi1);
+    assert_eq!((played.called.len(), played.answers("abort").len()), (1, 1), "{}", played.transcript());
+}
+
 #[test]
 fn steering_from_turn_end_hook_comes_next() {
     for dialect in DIALECTS {

@@ -69,7 +69,7 @@ const RUN = [
         contextMessages: [],
         llmMessages: [],
         pendingMessages: [],
-        canContinue: true,
+        canContinue: false,
       },
     },
   ],
@@ -158,23 +158,39 @@ test("a compaction that fails is told of as an event of its own, one that succee
   assert.deepEqual(data, wanted);
 });
 
-test("what a handler of turn_end adds is added; what it cannot have is told", async (t) => {
+test("what handlers of turn_end add is the outcome", async (t) => {
   const server = await started({
     test: t,
     extensions: [
       (pi) => pi.on("turn_end", () => ({ entries: [{ type: "custom", customType: "c", data: 1 }], continue: true })),
+      (pi) =>
+        pi.on("turn_end", (event) => {
+          const content = `${event.entries.length} ${event.continue} ${event.outcome}`;
+          return { entries: [...event.entries, { type: "custom_message", customType: "n", content, display: false }] };
+        }),
     ],
   });
-  await server.hook({ type: "event", event: { type: "turn_end", message: DONE, toolResults: [] } });
-  const [{ customType, data }] = server.of("append_entry");
-  assert.deepEqual([customType, data], ["c", 1]);
-  assert.equal(server.of("error")[0].error, "turn_end: continue is not supported by this server");
+  const outcome = await server.hook({ type: "event", event: { type: "turn_end", message: DONE, toolResults: [] } });
+  const message = { customType: "n", content: "1 true completed", display: false };
+  assert.deepEqual(outcome, { entries: [{ customType: "c", data: 1 }, { message }], continues: true });
+});
+
+test("entries of a kind that is not supported add nothing", async (t) => {
+  const extension = (pi) =>
+    pi.on("agent_before_settle", () => ({ entries: [{ type: "context_edit", targetId: "x" }], continue: true }));
+  const answers = { entries: { header: { id: "s1" }, entries: [], leafId: null } };
+  const server = await started({ test: t, extensions: [extension], answers });
+  assert.ok(server.registered.hooks.includes("agent_before_settle"));
+  assert.equal(await server.hook({ type: "agent_before_settle" }), undefined);
+  const [{ event, error }] = server.of("error");
+  assert.equal(event, "agent_before_settle");
+  assert.match(error, /^Invalid boundary entries: entries of the type context_edit are not supported/);
 });
 
 test("an event that never comes is told of when it is registered for", async (t) => {
-  const extension = (pi) => pi.on("agent_before_settle", () => {});
+  const extension = (pi) => pi.on("provider_stream_event", () => {});
   const server = await started({ test: t, extensions: [extension] });
-  assert.deepEqual(server.of("error").map(({ event }) => event), ["agent_before_settle"]);
+  assert.deepEqual(server.of("error").map(({ event }) => event), ["provider_stream_event"]);
   const older = await started({ test: t, api: "0.73", extensions: [extension] });
   assert.deepEqual(older.of("error"), []);
 });

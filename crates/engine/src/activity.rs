@@ -13,6 +13,7 @@ use crate::{
     queues::TurnInput,
     run::{
         batch::Batch,
+        boundary::Boundary,
         compaction::{AfterCompaction, Compaction, CompactionCause},
         state::{EndedRun, Phase, Run, replace_answer},
     },
@@ -421,7 +422,7 @@ impl Engine {
             self.hold_frames();
         }
         self.transition(cause, next);
-        self.notify(Hook::Event { event, holds_frame });
+        self.notify(Hook::Event { event, holds_frame, boundary: Boundary::default() });
     }
 
     /// Gives the events of a message its id, in dialects that have one.

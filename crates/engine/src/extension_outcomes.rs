@@ -161,13 +161,14 @@ impl Engine {
             ExtensionOutput::Emit(frame) => self.emit(frame),
             ExtensionOutput::FrameReleased => self.release_frames(),
             ExtensionOutput::HookCompleted { id, hook } => {
-                if matches!(hook, Hook::Event { holds_frame: true, .. }) {
-                    self.release_frames();
-                }
                 // Calls still end and messages are still persisted.
                 let is_kept = matches!(hook, Hook::ToolResult { .. } | Hook::MessageEnd { .. });
-                if is_kept || !self.activity.lifecycle().leaves_work() {
-                    self.continue_after_hook(id, hook);
+                match hook {
+                    hook if is_kept || !self.activity.lifecycle().leaves_work() => {
+                        self.continue_after_hook(id, hook);
+                    }
+                    Hook::Event { holds_frame: true, .. } => self.release_frames(),
+                    _ => {}
                 }
                 self.with_extensions(ExtensionHost::advance_notifications);
             }
@@ -279,8 +280,9 @@ impl Engine {
             Hook::SessionTree { action, .. } => self.end_navigation(action),
             Hook::SessionStart { then: SessionStartContinuation::Nothing, .. }
             | Hook::ModelSelect { .. }
-            | Hook::ThinkingLevelSelect { .. }
-            | Hook::Event { .. } => {}
+            | Hook::ThinkingLevelSelect { .. } => {}
+            Hook::Event { boundary, holds_frame, .. } => self.finish_event(boundary, holds_frame),
+            Hook::AgentBeforeSettle { boundary, .. } => self.finish_before_settling(boundary),
         }
     }
 

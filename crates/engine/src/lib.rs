@@ -65,6 +65,7 @@
 //! - `prompts` takes a prompt to its `run`: a run requests models (`turns`) and runs tools (`run_tools`) in the
 //!   dialect's style. `after_run` continues after it: with a `retry`, a compaction (`compact`) or deferred work, until
 //!   the `chain` of runs ends.
+//!   `boundary` adds what extensions return at the end of a turn and of a chain; `held_frames` has the frames that wait for handlers.
 //! - `requests` holds the outstanding requests of models, tools, shells and files, each with its typed continuation.
 //! - `store` persists entries, and only then has their frames emitted. `store::sessions` changes to another session.
 //! - `extensions` is a component of its own, with processes, hooks and dialogs, but no runs; `extension_outcomes`

@@ -7,16 +7,19 @@ use crate::{
     extensions::request::HookOwner,
     io::CallId,
     prompt::{Prompt, RunStart},
-    run::deferred::AfterRun,
+    run::{
+        boundary::{Boundary, is_turn_end},
+        deferred::AfterRun,
+    },
     store::next_session::NextSession,
 };
 use pi_rpc_protocol::{
     AgentToolResult, Base, BashCommand, BeforeAgentStartHook, BeforeCompactHook, BeforeForkHook,
-    BeforeSwitchHook, BeforeTreeHook, CompactedHook, ContextHook, EventHook, ExtensionMessage, HookBash,
-    HookCompaction, HookEvent, HookName, HookResult, HookSummary, InputAction, InputHook, LevelSelectHook,
-    MessageEndHook, ModelSelectHook, PrepareArgumentsHook, ProviderHeadersHook, ProviderRequestHook,
-    ProviderResponseHook, RequestId, ResourcesHook, RpcCommandKind, RpcSuccess, SessionStartHook,
-    ShutdownHook, ToolCallHook, ToolResultHook, TreeHook, UserBashHook, errors,
+    BeforeSettleHook, BeforeSwitchHook, BeforeTreeHook, CompactedHook, ContextHook, EventHook,
+    ExtensionMessage, HookBash, HookCompaction, HookEvent, HookName, HookResult, HookSummary, InputAction,
+    InputHook, LevelSelectHook, MessageEndHook, ModelSelectHook, PrepareArgumentsHook, ProviderHeadersHook,
+    ProviderRequestHook, ProviderResponseHook, RequestId, ResourcesHook, RpcCommandKind, RpcSuccess,
+    SessionStartHook, ShutdownHook, ToolCallHook, ToolResultHook, TreeHook, UserBashHook, errors,
 };
 use std::{collections::VecDeque, time::Duration};
 
@@ -135,7 +138,10 @@ pub enum Hook {
         event: EventHook,
         /// The frame of the event is held until every extension has responded, or their time is over.
         holds_frame: bool,
+        boundary: Boundary,
     },
+    /// The chain of runs is about to settle.
+    AgentBeforeSettle { event: BeforeSettleHook, boundary: Boundary },
 }
 
 /// A hook that is outstanding.
@@ -203,7 +209,7 @@ impl Hook {
         Input BeforeAgentStart SessionBeforeSwitch SessionBeforeFork SessionBeforeCompact SessionBeforeTree
         PrepareArguments ToolCall ToolResult Context MessageEnd UserBash BeforeProviderRequest
         BeforeProviderHeaders AfterProviderResponse ResourcesDiscover SessionStart SessionShutdown SessionCompact
-        SessionTree ModelSelect ThinkingLevelSelect Event
+        SessionTree ModelSelect ThinkingLevelSelect Event AgentBeforeSettle
     }
 
     /// The owner of the requests of this hook.
@@ -349,13 +355,22 @@ impl Hook {
                 templates.extend(result.prompt_paths.into_iter().flatten());
                 false
             }
+            Self::Event { event, boundary, .. } => {
+                if is_turn_end(event) {
+                    boundary.add(result);
+                }
+                false
+            }
+            Self::AgentBeforeSettle { boundary, .. } => {
+                boundary.add(result);
+                false
+            }
             Self::SessionStart { .. }
             | Self::SessionShutdown { .. }
             | Self::SessionCompact { .. }
             | Self::SessionTree { .. }
             | Self::ModelSelect { .. }
             | Self::ThinkingLevelSelect { .. }
-            | Self::Event { .. }
             | Self::AfterProviderResponse { .. } => false,
         })
     }

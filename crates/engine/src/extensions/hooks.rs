@@ -94,7 +94,8 @@ impl ExtensionHost {
 
     /// Closes the dialogs that hold back frames of the run; their handlers go on.
     pub fn close_dialogs_before_frames(&mut self, context: &mut Context<'_>) {
-        let holding = self.requests.iter().filter(|(_, request)| self.is_event_of_run(request));
+        let holds = |request: &Request| self.is_event_of_run(request) || self.is_before_settling(request);
+        let holding = self.requests.iter().filter(|(_, request)| holds(request));
         let holding: Vec<CallId> = holding.map(|(id, _)| *id).collect();
         self.close_dialogs(|dialog| dialog.origin().is_some_and(|origin| holding.contains(&origin)), context);
     }
@@ -102,6 +103,11 @@ impl ExtensionHost {
     fn is_event_of_run(&self, request: &Request) -> bool {
         let hook = request.hook().and_then(|id| self.hooks.get(&id)).map(|outstanding| &outstanding.hook);
         matches!(hook, Some(Hook::Event { holds_frame: true, .. }))
+    }
+
+    fn is_before_settling(&self, request: &Request) -> bool {
+        let hook = request.hook().and_then(|id| self.hooks.get(&id)).map(|outstanding| &outstanding.hook);
+        matches!(hook, Some(Hook::AgentBeforeSettle { .. }))
     }
 
     /// When the frame that this request holds is due: extensions have a hook's time for it together.

@@ -41,7 +41,7 @@ impl Engine {
                 false => Vec::new(),
             };
             self.start_run(waiting);
-        } else if !self.append_shell_message() {
+        } else if !self.notify_before_settling() && !self.append_shell_message() {
             self.end_chain();
         }
         true

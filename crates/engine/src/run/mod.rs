@@ -2,6 +2,7 @@
 
 pub(super) mod after_run;
 pub(super) mod batch;
+pub(super) mod boundary;
 pub(super) mod calls;
 pub(super) mod chain;
 pub(super) mod compact;

@@ -41,6 +41,8 @@ pub struct Chain {
     pub keeps_queue: bool,
     /// Messages of its last run, where `agent_end` comes at the end of the chain.
     pub messages: Vec<Arc<AgentMessage>>,
+    /// Whether extensions were told after its last run that it is about to settle.
+    pub is_settling: bool,
     /// Attempt of a retry that has succeeded, where that is emitted at the end of the chain.
     pub recovered: Option<u64>,
 }

@@ -35,6 +35,8 @@ pub struct Run {
     pub forced_tool: Option<String>,
     /// The rules that its last answer was stopped for.
     pub broken_rules: Vec<Rule>,
+    /// An extension wants one more request of the model.
+    pub continues: bool,
 }
 
 /// The sub-states of `streaming`.

@@ -41,7 +41,9 @@ impl Engine {
         self.budget.start(self.now.monotonic);
         self.series.delivers_queued = false;
         if self.chains_runs() {
-            self.series.chain.get_or_insert_default().aborted |= early_end.is_some();
+            let chain = self.series.chain.get_or_insert_default();
+            chain.aborted |= early_end.is_some();
+            chain.is_settling = false;
         }
         let run = Run {
             messages: Vec::new(),
@@ -54,6 +56,7 @@ impl Engine {
             is_unpersisted: false,
             forced_tool: None,
             broken_rules: Vec::new(),
+            continues: false,
         };
         self.emit_event_with(AgentStartEvent {}, Next::Run(Box::new(run)));
         self.perform_after_notifications(PendingStep::OpenTurn(inputs.into_iter().collect()));
@@ -126,6 +129,8 @@ impl Engine {
     /// Continues the run after a turn: opens the next turn, after a compaction if the context needs one.
     pub(crate) fn continue_run(&mut self, next: NextTurn) {
         let waits = !self.queues.are_empty();
+        let continues = self.activity.run_mut().is_some_and(|run| std::mem::take(&mut run.continues));
+        let next = if continues { NextTurn::Results } else { next };
         // An abort during the end of the turn changes nothing.
         if !waits && next == NextTurn::Messages {
             return self.end_run();

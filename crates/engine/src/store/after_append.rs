@@ -1,6 +1,6 @@
 //! Continuations of an append, and what is rolled back if it fails.
 
-use crate::{io::CallId, prompt::Recipient};
+use crate::{io::CallId, prompt::Recipient, run::boundary::AfterBoundary};
 use pi_rpc_protocol::{AgentEndEvent, AgentMessage, RpcSuccess, ThinkingLevel, TreeHook, UserMessage};
 use pi_rpc_session::Session;
 use std::sync::Arc;
@@ -18,6 +18,13 @@ pub enum AfterAppend {
         entries: Vec<Arc<str>>,
         /// Whether the context is then compacted, because a request did not fit.
         compacts: bool,
+    },
+    /// Emit entries that extensions have added at the end of a turn or of a chain.
+    Boundary {
+        /// Their ids.
+        entries: Vec<Arc<str>>,
+        /// What follows.
+        then: AfterBoundary,
     },
     /// Emit the end of a run whose entries are synced.
     RunEnd(Box<AgentEndEvent>),

@@ -86,6 +86,7 @@ impl Engine {
         match next {
             // The exclusion stays, and is written once writes succeed again.
             None | Some(AfterAppend::Nothing | AfterAppend::Entries { .. }) => {}
+            Some(AfterAppend::Boundary { then, .. }) => self.follow_boundary(then),
             Some(AfterAppend::MessageEnd(message)) => self.on_message_unwritten(message, text, &appended),
             Some(AfterAppend::RunEnd(end)) => {
                 // The entries are written, only the sync has failed: the run has not failed.
@@ -134,6 +135,10 @@ impl Engine {
             AfterAppend::Nothing => {}
             AfterAppend::MessageEnd(message) => self.emit_message_end(message, appended),
             AfterAppend::RunEnd(end) => self.emit_event(*end),
+            AfterAppend::Boundary { entries, then } => {
+                self.emit_entries(&entries, appended);
+                self.follow_boundary(then);
+            }
             AfterAppend::Entries { entries, compacts } => {
                 self.emit_entries(&entries, appended);
                 if compacts {

@@ -101,7 +101,6 @@ function registrationApi(host, generation, member) {
 
 /** Events of later versions that this server does not emit, each with the error that registering a handler gives. */
 const MISSING_EVENTS = {
-  agent_before_settle: "this server does not emit agent_before_settle; the handler is never called",
   provider_stream_event: "this server does not emit provider_stream_event; the handler is never called",
 };
 

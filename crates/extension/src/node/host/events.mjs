@@ -1,4 +1,5 @@
 /** Makes pi's events for extensions of the events that host applications get. */
+import { callBoundary, outcomeOf } from "./boundary.mjs";
 import { callHandlers } from "./handlers.mjs";
 import { Snapshot } from "./snapshot.mjs";
 
@@ -16,11 +17,16 @@ export class Events {
   /**
    * Calls the handlers of all extensions, and resolves once they have completed.
    * @param {any} event The event as the host application gets it.
+   * @returns {Promise<any>} What the handlers of a `turn_end` add, for the server.
    */
   async emit(event) {
     const piEvent = this.#toPiEvent(event);
-    if (piEvent) await callHandlers(this.#host, piEvent.type, (handler, ctx) => this.#callHandler(handler, piEvent, ctx));
+    const isBoundary = event.type === "turn_end" && this.#host.features.modern;
+    let outcome;
+    if (isBoundary) outcome = await callBoundary(this.#host, piEvent);
+    else if (piEvent) await callHandlers(this.#host, piEvent.type, (handler, ctx) => handler(piEvent, ctx));
     if (event.type === "turn_end") this.#turn += 1;
+    return outcome;
   }
 
   #toPiEvent(event) {
@@ -61,42 +67,16 @@ export class Events {
     const idOf = (message) => entries().findLast((entry) => sameMessage(entry.message, message))?.id;
     return {
       ...basic,
-      entries: [],
-      continue: false,
-      outcome: { aborted: "aborted", error: "error" }[message.stopReason] ?? "completed",
+      outcome: outcomeOf(message),
       get messageEntryId() {
         return idOf(message);
       },
       get toolResultEntryIds() {
         return toolResults.map(idOf).filter(Boolean);
       },
-      get context() {
-        const { entries: contextEntries, messages: contextMessages } = session.buildSessionProjection();
-        const llmMessages = contextMessages.filter(({ role }) => LLM_ROLES.has(role));
-        return { contextEntries, contextMessages, llmMessages, pendingMessages: [], canContinue: true };
-      },
     };
   }
-
-  /** Handlers of later versions may add entries at the end of a turn. */
-  async #callHandler(handler, event, ctx) {
-    const result = await handler(event, ctx);
-    if (event.type !== "turn_end" || !this.#host.features.modern) return;
-    for (const draft of result?.entries ?? []) this.#add(draft);
-    if (result?.continue) throw new Error("turn_end: continue is not supported by this server");
-  }
-
-  #add(draft) {
-    const { type, customType, data, content, display, details } = draft;
-    if (type === "custom") this.#host.act({ type: "append_entry", customType, data });
-    else if (type === "custom_message") {
-      const message = { customType, content, display: Boolean(display), details };
-      this.#host.act({ type: "send_message", message, deliverAs: "nextTurn" });
-    } else throw new Error(`turn_end: entries of the type ${type} are not supported; expected custom or custom_message`);
-  }
 }
-
-const LLM_ROLES = new Set(["user", "assistant", "toolResult"]);
 
 function sameMessage(stored, shown) {
   return stored.role === shown.role && stored.timestamp === shown.timestamp && stored.toolCallId === shown.toolCallId;

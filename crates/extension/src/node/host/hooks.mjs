@@ -1,5 +1,6 @@
 /** Hooks: calls the handlers of a hook in order, and makes one outcome of their results. */
 import { dirname, resolve } from "node:path";
+import { callBoundary, lastOutcome } from "./boundary.mjs";
 import { callHandlers, STOP } from "./handlers.mjs";
 import { promptHook } from "./prompt_hook.mjs";
 import { contextHook, headersHook, messageEndHook, payloadHook } from "./request_hooks.mjs";
@@ -37,6 +38,8 @@ export const HOOKS = {
     notify(host, { type: "thinking_level_select", level, previousLevel }),
   after_provider_response: (host, { status, headers }) =>
     notify(host, { type: "after_provider_response", status, headers }),
+  agent_before_settle: (host) =>
+    callBoundary(host, { type: "agent_before_settle", outcome: lastOutcome(host.session) }),
   input: inputHook,
   before_agent_start: promptHook,
   prepare_arguments: preparedArguments,

@@ -16,6 +16,7 @@ const EVENT_LIMIT = 30_000;
 /** Hooks that belong to a run, so that `ctx.signal` is theirs. */
 const RUN_HOOKS = new Set([
   "event",
+  "agent_before_settle",
   "tool_call",
   "tool_result",
   "context",
@@ -240,8 +241,8 @@ export class Host {
     const run = this.serving.HOOKS[hook.type];
     if (!run) return undefined;
     if (!GENERATION_HOOKS.has(hook.type)) await this.#pendingChange;
-    // It follows the events of its message.
-    if (hook.type === "message_end") return this.#enqueueEvent(() => run(this, hook, signal), signal);
+    // They follow the events before them.
+    if (hook.type === "message_end" || hook.type === "agent_before_settle") return this.#enqueueEvent(() => run(this, hook, signal), signal);
     return run(this, hook, signal);
   }
 

@@ -25,6 +25,7 @@ const HOOKS = [
   "after_provider_response",
   "user_bash",
   "resources_discover",
+  "agent_before_settle",
 ];
 
 /** Events whose handlers the server awaits, as pi does. */

@@ -37,4 +37,5 @@ export const SINCE = {
   thinking_level_select: 71,
   message_end: 71,
   before_provider_headers: 80,
+  agent_before_settle: 84,
 };
