@@ -68,6 +68,25 @@ export default function (pi: any): void {
     description: "says something for the user",
     handler: async () => pi.sendUserMessage("from the extension"),
   });
+  pi.events?.on("shout", () => {
+    throw new Error("nobody may shout");
+  });
+  pi.registerCommand("shout", {
+    description: "emits an event whose handler fails",
+    handler: async (_given: unknown, context: any) => {
+      pi.events.emit("shout", {});
+      // The handler may be called later.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      tell(context.ui, "shouted", true);
+    },
+  });
+  pi.registerCommand("killed", {
+    description: "runs a command that a signal ends",
+    handler: async (_given: unknown, context: any) => {
+      const { code } = await pi.exec("sh", ["-c", "kill -TERM $$"]);
+      tell(context.ui, "killed", code);
+    },
+  });
   pi.registerCommand("bye", {
     description: "asks the server to end",
     handler: async (_given: unknown, context: any) => context.shutdown(),

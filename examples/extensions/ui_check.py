@@ -7,6 +7,8 @@
 /fire                      everything that wants no answer
 /boom                      fails
 /usermsg                   says something for the user
+/shout                     emits an event whose handler fails
+/killed                    runs a command that a signal ends, and tells its code
 /bye                       asks the server to end
 
 The tool `asker` asks the user before it answers, a bash command with the word `forbidden` is blocked, one with `asked first`
@@ -16,6 +18,7 @@ runs when the user agrees, and what begins with `!!boom` makes the hook for inpu
 
 import json
 import os
+import subprocess
 
 from pi_rpc_extension import Extension, block, result
 
@@ -73,6 +76,18 @@ def boom(ctx, arguments):
 @ext.command("usermsg", "sends a user message")
 def user_message(ctx, arguments):
     ctx.send_user_message("from the extension")
+
+
+@ext.command("shout", "emits an event whose handler fails")
+def shout(ctx, arguments):
+    ext.report("events:shout", "nobody may shout")
+    tell(ctx, "shouted", True)
+
+
+@ext.command("killed", "runs a command that a signal ends")
+def killed(ctx, arguments):
+    code = subprocess.run(["sh", "-c", "kill -TERM $$"]).returncode
+    tell(ctx, "killed", code if code >= 0 else 128 - code)
 
 
 @ext.command("bye", "asks for shutdown")
