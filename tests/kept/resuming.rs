@@ -65,6 +65,28 @@ fn resumed_session_keeps_model_and_level() {
 }
 
 #[test]
+fn lost_model_is_told_once() {
+    let vendor = FakeVendor::plays(&json!({ "turns": [{ "say": [{ "text": "Yes." }], "repeat": true }] }));
+    let mut server = start(tempfile::tempdir().unwrap(), &vendor, &[]);
+    server.data(json!({ "type": "set_model", "provider": "fake", "modelId": "second" }));
+    server.run("hi");
+    let file = state(&mut server).2.as_str().unwrap().to_owned();
+    let home = server.finishes();
+    let lost = std::fs::read_to_string(&file).unwrap().replace("second", "gone");
+    std::fs::write(&file, lost).unwrap();
+    let mut server = start(home, &vendor, &["--session", &file]);
+    for _ in 0..2 {
+        server.data(json!({ "type": "new_session" }));
+        server.data(json!({ "type": "switch_session", "sessionPath": file }));
+    }
+    assert_eq!(state(&mut server).0, "first");
+    server.close_stdin();
+    let stderr = server.ends().stderr;
+    let told = stderr.matches("Could not restore model fake/gone. Using fake/first").count();
+    assert_eq!(told, 1, "{stderr}");
+}
+
+#[test]
 fn new_named_session_records_its_model() {
     let vendor = FakeVendor::plays(&json!({ "turns": [{ "say": [{ "text": "Yes." }], "repeat": true }] }));
     let home = tempfile::tempdir().unwrap();

@@ -76,6 +76,7 @@ impl Engine {
                 level: None,
                 scope: setup.scope,
                 reloads: setup.reloads_models,
+                unrestored: None,
                 initial: InitialSelection::default(),
             },
             modes: setup.modes.clone(),

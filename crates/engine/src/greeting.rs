@@ -13,7 +13,7 @@ use crate::{
     io::{Input, Output},
 };
 use pi_rpc_machine::LifecycleEvent;
-use pi_rpc_protocol::{FromExtension, Inbound, Outbound, SessionStartHook, SessionStartReason};
+use pi_rpc_protocol::{FromExtension, Inbound, Model, Outbound, SessionStartHook, SessionStartReason};
 
 impl Engine {
     /// Greets the host once every extension has registered or failed to; `false` if already done.
@@ -77,9 +77,18 @@ impl Engine {
         self.tools.selection_report().refusal.take()
     }
 
-    /// Warnings about entries that allow or add tools and match none, each once.
-    pub fn take_tool_warnings(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.tools.selection_report().warnings)
+    /// Warnings about entries that allow or add tools and match none, and about the model of a session that cannot be
+    /// used, each once.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        let mut warnings = std::mem::take(&mut self.tools.selection_report().warnings);
+        // Until then, extensions may add the model.
+        if self.is_open()
+            && let Some(unrestored) = self.models.unrestored.take()
+        {
+            let Model { provider, id, .. } = &self.models.choice().model;
+            warnings.push(format!("Could not restore model {unrestored}. Using {provider}/{id}"));
+        }
+        warnings
     }
 
     /// Whether the greeting is over: frames are emitted and lines are served.

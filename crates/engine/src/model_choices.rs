@@ -16,6 +16,8 @@ pub struct Models {
     pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
     /// Whether the configuration may be read again for models that are not in `all`.
     pub reloads: bool,
+    /// The model that the session names, if it cannot be used and the host has not been told.
+    pub unrestored: Option<String>,
     /// The choice of the first model, while extensions may still add models.
     pub initial: InitialSelection,
 }

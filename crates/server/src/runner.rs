@@ -23,6 +23,7 @@ use pi_rpc_protocol::{Dialect, Emission, ThinkingLevel};
 use pi_rpc_session::{OpenedSession, Stamp};
 use pi_rpc_session_store::Store;
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -119,6 +120,8 @@ pub struct Runner {
     inputs: mpsc::Receiver<Input>,
     extension_inputs: ExtensionInputs,
     violations: u64,
+    /// What was warned of.
+    warned: BTreeSet<String>,
 }
 
 /// Why a session ends.
@@ -181,7 +184,18 @@ impl Runner {
         };
         let engine = Engine::new(setup, clock.now());
         let access = options.login_access;
-        Self { engine, tasks, clock, library, disk, access, inputs, extension_inputs, violations: 0 }
+        Self {
+            engine,
+            tasks,
+            clock,
+            library,
+            disk,
+            access,
+            inputs,
+            extension_inputs,
+            violations: 0,
+            warned: BTreeSet::new(),
+        }
     }
 
     /// How many violations of our own the machine has reported.
@@ -211,7 +225,7 @@ impl Runner {
     /// Executes the outputs of the engine in order. Returns a reason if the session is to end.
     pub fn execute(&mut self, emit: &mut impl FnMut(Emission)) -> Option<ExitReason> {
         let mut exit_reason = None;
-        let Self { engine, tasks, clock, library, disk, access, violations, .. } = self;
+        let Self { engine, tasks, clock, library, disk, access, violations, warned, .. } = self;
         while let Some(output) = engine.poll() {
             match output {
                 Output::Emit(emission) => emit(emission),
@@ -317,8 +331,11 @@ impl Runner {
                 }
             }
         }
-        for warning in engine.take_tool_warnings() {
-            tracing::warn!("{warning}");
+        for warning in engine.take_warnings() {
+            // Each change of the session may have the same.
+            if warned.insert(warning.clone()) {
+                tracing::warn!("{warning}");
+            }
         }
         exit_reason
     }

@@ -301,11 +301,12 @@ impl Engine {
 
     /// Takes model and level from the session, where it names them; `model` and `level` were given by the user and stay.
     pub(crate) fn restore_model(&mut self, model: bool, level: Option<ThinkingLevel>) {
-        if !model
-            && let Some((provider, id)) = self.store.session.model()
-            && let Some(at) = self.find_usable(provider, id)
-        {
-            self.models.current = at;
+        self.models.unrestored = None;
+        if !model && let Some((provider, id)) = self.store.session.model() {
+            match self.find_usable(provider, id) {
+                Some(at) => self.models.current = at,
+                None => self.models.unrestored = Some(format!("{provider}/{id}")),
+            }
         }
         let known = self.store.session.level();
         let preferred = self.models.choice().preferred;
