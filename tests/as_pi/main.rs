@@ -7,6 +7,8 @@ mod commands_support;
 mod peer_support;
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
+#[path = "../surroundings_support/mod.rs"]
+mod surroundings_support;
 #[path = "../toolchain_support/mod.rs"]
 mod toolchain_support;
 #[path = "../traces/trace_support/mod.rs"]
@@ -28,6 +30,7 @@ mod radius_requests;
 mod request_comparison;
 mod rpc_client;
 mod sessions;
+mod surroundings;
 mod trace_typescript;
 mod vertex_accounts;
 mod vertex_requests;

@@ -2,7 +2,7 @@
 
 use crate::{
     documents_support::{ROOT, book, page, pages},
-    tried,
+    surroundings, tried,
 };
 use pi_rpc::{cli::reference_blocks, export::chart_drawing, protocol::Dialect};
 use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
@@ -14,6 +14,7 @@ const END: &str = "<!-- end -->\n";
 fn generated_parts_of_book_are_current() {
     let mut blocks: BTreeMap<&str, String> = reference_blocks().into_iter().collect();
     blocks.insert("apis tried", tried::apis());
+    blocks.insert("surroundings", surroundings::table());
     if let Some(table) = blocks.get_mut("providers") {
         *table = tried::with_compared_models(table);
     }

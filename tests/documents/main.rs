@@ -10,5 +10,6 @@ mod generated;
 mod links;
 mod measured;
 mod recipes;
+mod surroundings;
 mod test_names;
 mod tried;

@@ -5,6 +5,8 @@
 mod commands_support;
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
+#[path = "../surroundings_support/mod.rs"]
+mod surroundings_support;
 
 mod acp_backend;
 mod aws;
@@ -31,6 +33,7 @@ mod runs;
 mod settings;
 mod signals;
 mod slow_reader;
+mod surroundings;
 mod terminal;
 mod thirty_turns;
 mod todos;

@@ -4,10 +4,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use similar::{
-    Algorithm, ChangeTag, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops,
-    udiff::UnifiedHunkHeader,
-};
+use similar::{Algorithm, ChangeTag, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
 
 use pi_rpc_protocol::EditToolDetails;
 
@@ -62,7 +59,7 @@ pub(super) fn patch(name: &str, old: &str, new: &str) -> String {
             patch = format!("--- {name}\n+++ {name}\n");
         }
         // Writing to a string does not fail.
-        let _ = writeln!(patch, "{}", UnifiedHunkHeader::new(&hunk));
+        let _ = writeln!(patch, "{}", hunk_head(&hunk));
         for change in hunk.iter().flat_map(|operation| operation.iter_changes(&old, &new)) {
             let sign = match change.tag() {
                 ChangeTag::Equal => ' ',
@@ -75,6 +72,15 @@ pub(super) fn patch(name: &str, old: &str, new: &str) -> String {
         }
     }
     patch
+}
+
+/// The line in front of a hunk; like pi, it has the number of lines even where that is 1.
+fn hunk_head(hunk: &[DiffOp]) -> String {
+    let (first, last) = (&hunk[0], &hunk[hunk.len() - 1]);
+    let range = |start: usize, end: usize| format!("{},{}", start + usize::from(end > start), end - start);
+    let old = range(first.old_range().start, last.old_range().end);
+    let new = range(first.new_range().start, last.new_range().end);
+    format!("@@ -{old} +{new} @@")
 }
 
 /// Compares lines. The one place that calls the algorithm, which is compiled anew for each type of its arguments.
@@ -137,5 +143,16 @@ impl DiffLines {
         if some {
             self.lines.push(format!(" {:>1$} ...", "", self.width));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patch_counts_single_lines() {
+        assert_eq!(patch("a", "one\n", "1\n"), "--- a\n+++ a\n@@ -1,1 +1,1 @@\n-one\n+1\n");
+        assert_eq!(patch("a", "", "1\n"), "--- a\n+++ a\n@@ -0,0 +1,1 @@\n+1\n");
     }
 }
