@@ -117,7 +117,7 @@ mod tests {
             let (def, name) = place.split_once('.').unwrap_or((place, ""));
             let is_anywhere = def == "*" && BUNDLE.contains(&format!("\"{name}\":"));
             let def = &bundle["$defs"][def];
-            let is_value = |value: &Value| value.to_string() == name;
+            let is_value = |value: &Value| value.as_str() == Some(name.trim_matches('"'));
             is_anywhere
                 || def["properties"].get(name).is_some()
                 || def["discriminator"]["mapping"].get(name).is_some()

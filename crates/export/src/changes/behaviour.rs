@@ -41,7 +41,7 @@ impl Behaviour {
         };
         let (changes, other) = records(a, b, advice);
         let both = |(_, name, old, new): (String, String, Value, Value)| {
-            let [old, new] = [&old, &new].map(|error| error["text"].as_str().map(|text| code(text)));
+            let [old, new] = [&old, &new].map(|error| error["text"].as_str().map(code));
             Some([code(&name), old?, new?]).filter(|[_, old, new]| old != new)
         };
         Self {
