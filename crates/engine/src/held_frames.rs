@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 pub struct HeldFrames(VecDeque<Held>);
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "few frames are held, and each is moved once")]
 enum Held {
     /// Handlers hold back what comes behind.
     Handlers,
