@@ -164,7 +164,7 @@ fn prompt_without_key_is_refused_with_advice() {
     assert_eq!(
         refusal["error"],
         format!(
-            "No API key found for anthropic.\n\nSet ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY, or add it to {auth}: \
+            "No API key found for anthropic.\n\nSet ANTHROPIC_AUTH_TOKEN or ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY, or add it to {auth}: \
              {{\"anthropic\": {{\"type\": \"api_key\", \"key\": \"…\"}}}}"
         )
     );

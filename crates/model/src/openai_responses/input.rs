@@ -5,6 +5,7 @@
 
 use super::Features;
 use crate::{
+    api::Api,
     convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, convert, plain_id},
     openai::{call_part, data_url, short_hash},
     request::ModelRequest,
@@ -25,7 +26,9 @@ pub struct InputParts<'a> {
 /// Builds all items.
 pub fn input(request: &ModelRequest<'_>, parts: InputParts<'_>) -> Vec<Value> {
     let model = &request.endpoint.model;
-    let is_developer = model.reasoning && Features::of(model).developer_role;
+    // The server for ChatGPT accounts takes no instructions in the role `system`.
+    let knows_thinking = model.reasoning || model.api == Api::OpenaiCodexResponses.as_str();
+    let is_developer = knows_thinking && Features::of(model).developer_role;
     let instructor = if is_developer { "developer" } else { "system" };
     let mut items = Vec::new();
     if !parts.tools.is_empty() {

@@ -113,6 +113,12 @@ fn effort_is_item_where_models_take_it() {
 }
 
 #[test]
+fn developer_instructs_models_without_thinking() {
+    let body = asked(json!({ "reasoning": false })).body(request);
+    assert_eq!(body["input"][0], json!({ "role": "developer", "content": "Be brief." }));
+}
+
+#[test]
 fn off_is_effort_none() {
     let mut asked = asked(json!({}));
     asked.tools = vec![tool("ls")];
