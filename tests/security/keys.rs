@@ -69,7 +69,7 @@ fn home(hostile: &Hostile) -> TempDir {
         "login": provider("login", json!({})),
         "oauth": provider("oauth", json!({"api": "anthropic-messages"})),
         "literal": provider("literal", json!({"apiKey": planted("literal")})),
-        "named": provider("named", json!({"apiKey": "OWN_NAME"})),
+        "named": provider("named", json!({"apiKey": "$OWN_NAME"})),
         "dollar": provider("dollar", json!({"apiKey": "${OWN_DOLLAR}"})),
         "command": provider("command", json!({"apiKey": format!("!printf %s {}", planted("command"))})),
         "header": provider("header", json!({"headers": {"Authorization": format!("Token {}", planted("header"))}})),
