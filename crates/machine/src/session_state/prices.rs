@@ -94,7 +94,14 @@ impl Prices {
             Some(true) => None,
             Some(false) => Some(costs(price, &tokens)),
             // A dialect that tells neither tiers nor what is cached for an hour.
-            None => (tokens.asked() <= LOWEST_TIER && tokens.cache_write == 0).then(|| costs(price, &tokens)),
+            None if tokens.asked() > LOWEST_TIER => None,
+            None => {
+                let [input, output, read, short] = costs(price, &tokens);
+                let [.., hour] = costs(price, &PricedTokens { cache_write_1h: tokens.cache_write, ..tokens });
+                let told = message.usage.cost.cache_write.as_f64().unwrap_or_default();
+                let write = if (short..=hour).contains(&told) { told } else { short };
+                Some([input, output, read, write])
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ const PROGRESS: &str = "each progress shows all that was printed; how often is t
 const LENIENT: &str =
     "arguments are read from what was streamed as far as it goes, and no further than their end";
 const FREE: &str = "what a tool takes, keeps and tells is its own affair";
+const FITTED: &str = "omp fits arguments to the schema of the tool, which may name them otherwise";
 const AT_ONCE: &str = "calls run at once, and each ends when it ends";
 const ABORTED: &str = "the message was aborted, and may hold more than was streamed";
 const BESIDE: &str = "it is done beside what else goes on, and may be answered before or after it";
@@ -17,6 +18,7 @@ const UNKNOWN_BEFORE: &str = "no frame before it has told the model or the level
 
 /// The way of spoiling, the beginning of the frame's label, and the reason why the change is legal.
 pub const LEGAL: &[(&str, &str, &str)] = &[
+    ("renamed", "tool_execution_start /args/command", FITTED),
     ("dropped", "agent_end", ENDED),
     ("dropped", "agent_settled", "the input ends before anything tells that the rest is over"),
     (
