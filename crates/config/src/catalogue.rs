@@ -13,10 +13,13 @@ pub struct Catalogue {
     /// Models by provider, as JSON: most servers need those of one or two.
     lists: &'static [(&'static str, &'static str)],
     /// Ids of models that answer no prompts, by type and provider: they are listed, not offered.
-    pub others: &'static [(&'static str, &'static [(&'static str, &'static [&'static str])])],
+    pub others: &'static [(&'static str, &'static [ProviderIds])],
     /// All providers of pi, in the order in which a default is searched.
     pub providers: &'static [Provider],
 }
+
+/// A provider, and ids of its models.
+pub type ProviderIds = (&'static str, &'static [&'static str]);
 
 /// The catalogue that is compiled in.
 pub static BUILT_IN: Catalogue = include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));

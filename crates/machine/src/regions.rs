@@ -7,8 +7,8 @@ use crate::{
     asks::{AskEvent, Asks},
     carrier::{Carried, Chart},
     checks::{
-        conversation_checks::ConversationChecks, frame_context::FrameContext, run::has_broken_down,
-        run_checks::RunChecks, server_exit::ServerExit,
+        compaction::gives_up_overflow, conversation_checks::ConversationChecks, frame_context::FrameContext,
+        run::has_broken_down, run_checks::RunChecks, server_exit::ServerExit,
     },
     findings::{BrokenRule, Findings, RuleSet},
     flow::Verdict,
@@ -24,9 +24,9 @@ use crate::{
     violation::Violation,
 };
 use pi_rpc_protocol::{
-    AgentSessionEvent, Case, CompactionReason, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady,
-    Emission, FlowState, Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind,
-    RuleId as Rule, SessionMember, Tier,
+    AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, Emission, FlowState,
+    Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, RuleId as Rule, SessionMember,
+    Tier,
 };
 
 /// The state machine of one conversation, whose states carry `D`. A clone is independent of the original.
@@ -600,12 +600,4 @@ const fn is_response(emission: &Emission) -> bool {
         emission,
         Emission::Frame(Outbound::Response(_)) | Emission::Line { frame: Outbound::Response(_), .. }
     )
-}
-
-/// Whether the frame says that an earlier recovery from an overflow has failed: pi 1 emits that without a start, when the next
-/// prompt comes.
-fn gives_up_overflow(frame: &Outbound) -> bool {
-    let Outbound::AgentSessionEvent(AgentSessionEvent::CompactionEnd(end)) = frame else { return false };
-    let has_failed = end.result.is_none() && end.error_message.is_some() && !end.aborted && !end.will_retry;
-    has_failed && end.reason == CompactionReason::Overflow
 }

@@ -9,8 +9,8 @@ use crate::{
 };
 use pi_rpc_protocol::{
     AgentSessionEvent, AutoCompactionEndEvent, Case, CompactionAction, CompactionEndEvent, CompactionReason,
-    CompactionResult, Dialect, DialectCompactionSkipped, DialectEndOfInput, Disposition, RpcCommandKind,
-    RpcSuccess, RuleId as Rule, errors,
+    CompactionResult, Dialect, DialectCompactionSkipped, DialectEndOfInput, Disposition, Outbound,
+    RpcCommandKind, RpcSuccess, RuleId as Rule, errors,
 };
 use std::collections::VecDeque;
 
@@ -181,4 +181,12 @@ fn may_be_refused(request: &OpenRequest, at: &FrameContext) -> bool {
         Case::first(request.command.cases(*state), at.base(), |_| None)
             .is_some_and(|case| case.disposition == Disposition::Reject)
     })
+}
+
+/// Whether the frame says that an earlier recovery from an overflow has failed: pi 1 emits that without a start, when the next
+/// prompt comes.
+pub fn gives_up_overflow(frame: &Outbound) -> bool {
+    let Outbound::AgentSessionEvent(AgentSessionEvent::CompactionEnd(end)) = frame else { return false };
+    let has_failed = end.result.is_none() && end.error_message.is_some() && !end.aborted && !end.will_retry;
+    has_failed && end.reason == CompactionReason::Overflow
 }
