@@ -77,6 +77,7 @@ mod limits;
 mod line_channels;
 mod listener;
 mod metrics;
+mod new_session;
 mod open_request;
 mod outlet;
 mod own_connection;
@@ -88,6 +89,7 @@ mod registry;
 mod reopening;
 mod request_ids;
 mod scoped_host;
+mod session_handle;
 mod session_task;
 mod shared_connection;
 mod socket_file;
@@ -115,10 +117,11 @@ pub use permission::{Permitted, SessionOwner, permit};
 pub use principal::{Principal, UsageBook};
 pub use records::{Records, StoredSession};
 pub use registry::{OpenSession, Pending, SessionHost, SessionSource, SharedSessions};
-pub use session_task::{
+pub use session_handle::{
     Attach, Attached, ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits,
-    SessionRequest, start as start_session,
+    SessionRequest,
 };
+pub use session_task::start as start_session;
 pub use socket_file::SocketFile;
 pub use tls::Certificate;
 pub use watcher::{ClientId, WatcherMessage, WatcherQueue};

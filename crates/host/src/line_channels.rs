@@ -2,7 +2,7 @@
 
 use super::{
     principal::Principal,
-    session_task::{Attach, ClientLine, SessionHandle, SessionRequest},
+    session_handle::{Attach, ClientLine, SessionHandle, SessionRequest},
     watcher::{Popped, ReadySessions, WatcherQueue},
 };
 use std::sync::Arc;

@@ -9,14 +9,14 @@ use super::{
     field_lengths::MAX_CLIENT_NAME,
     host_error::HostError,
     metrics::METRICS,
-    open_request::{OpenRequest, Start, ToolLimits},
+    new_session::{NewSession, SESSION_PARAMETERS, open_request, unknown_parameter},
     own_connection::{self, CONTROL_PROTOCOL, Client},
     passed_sockets::PassedSocket,
     permission::Permitted,
     principal::{Principal, check_text},
     registry::SessionHost,
     scoped_host::ScopedHost,
-    session_task::SessionHandle,
+    session_handle::SessionHandle,
     shared_connection::{InputEnd, ReadLines, SharedConnection, WriteLines},
     socket_file::SocketFile,
     tls::{Certificate, TlsListener},
@@ -37,7 +37,7 @@ use axum::{
 };
 use pi_rpc_guarded_listener::{GuardedListener, GuardedStream, Strangers};
 use pi_rpc_processes::line_reader::LineReader;
-use pi_rpc_protocol::{ConnectionErrorCode, Dialect, MultiSessionErrorCode, ThinkingLevel};
+use pi_rpc_protocol::{ConnectionErrorCode, Dialect, MultiSessionErrorCode};
 use serde::Deserialize;
 use serde_json::json;
 use std::{
@@ -384,61 +384,6 @@ impl ClientOptions {
     }
 }
 
-/// The items of a list with commas.
-fn list(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
-}
-
-/// What a client says of a new session in its address.
-#[derive(Default, Deserialize)]
-struct NewSession {
-    dialect: Option<String>,
-    session: Option<String>,
-    cwd: Option<PathBuf>,
-    provider: Option<String>,
-    model: Option<String>,
-    thinking: Option<String>,
-    name: Option<String>,
-    fork: Option<String>,
-    #[serde(default)]
-    newest: bool,
-    #[serde(default)]
-    in_memory: bool,
-    tools: Option<String>,
-    #[serde(default)]
-    no_builtin_tools: bool,
-    #[serde(default)]
-    exclude_tools: String,
-    #[serde(default)]
-    confirm_tools: String,
-}
-
-/// The parameters in the address of a new session: of [`NewSession`] and of [`ClientOptions`].
-const SESSION_PARAMETERS: [&str; 16] = [
-    "dialect",
-    "session",
-    "cwd",
-    "provider",
-    "model",
-    "thinking",
-    "name",
-    "fork",
-    "newest",
-    "in_memory",
-    "tools",
-    "no_builtin_tools",
-    "exclude_tools",
-    "confirm_tools",
-    "client",
-    "after",
-];
-
-/// The first parameter in the address of a new session that is none of [`SESSION_PARAMETERS`].
-fn unknown_parameter(uri: &Uri) -> Option<String> {
-    let Query(given) = Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;
-    given.into_iter().map(|(name, _)| name).find(|name| !SESSION_PARAMETERS.contains(&name.as_str()))
-}
-
 type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
 
 /// `ok`, or 503 once the host ends.
@@ -552,42 +497,6 @@ async fn new_session(
         }
         Err(error) => refuse_session(&error),
     }
-}
-
-fn open_request(new: NewSession) -> Result<OpenRequest, HostError> {
-    let dialect = OpenRequest::dialect(new.dialect.as_deref())?;
-    let level = match new.thinking {
-        Some(name) => Some(ThinkingLevel::parse(&name).ok_or_else(|| {
-            let known = ThinkingLevel::ALL.map(ThinkingLevel::as_str).join(", ");
-            HostError::OpenFailed(format!("thinking: expected one of {known}, got {name:?}"))
-        })?),
-        None => None,
-    };
-    Ok(OpenRequest {
-        dialect,
-        start: match (new.session, new.fork) {
-            (Some(session), None) => Start::Named(session),
-            (None, Some(session)) => Start::Fork(session),
-            (None, None) if new.newest => Start::Newest,
-            (None, None) if new.in_memory => Start::InMemory,
-            (None, None) => Start::New,
-            (Some(_), Some(_)) => {
-                return Err(HostError::OpenFailed("fork: not with session".to_owned()));
-            }
-        },
-        directory: new.cwd,
-        provider: new.provider,
-        model: new.model,
-        level,
-        name: new.name,
-        owner: None,
-        tool_limits: ToolLimits {
-            only: new.tools.as_deref().map(list),
-            no_built_in: new.no_builtin_tools,
-            without: list(&new.exclude_tools),
-            confirmed: list(&new.confirm_tools),
-        },
-    })
 }
 
 fn connect(

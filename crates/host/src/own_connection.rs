@@ -8,7 +8,7 @@ use super::{
     permission::Permitted,
     principal::Principal,
     registry::SessionHost,
-    session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
+    session_handle::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
     watcher::{Popped, ReadySessions, WatcherMessage, WatcherQueue},
 };
 use axum::{

@@ -1,6 +1,6 @@
 //! Which sessions are open, kept in files so that a restart brings them back.
 
-use super::{open_request::OpenRequest, session_task::Resumption};
+use super::{open_request::OpenRequest, session_handle::Resumption};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, TryLockError},

@@ -8,9 +8,10 @@ use super::{
     permission::{Permitted, SessionOwner, permit},
     principal::Principal,
     records::{Records, StoredSession},
-    session_task::{
-        self, Attach, Attached, Resumption, SessionEnd, SessionHandle, SessionLimits, SessionRequest,
+    session_handle::{
+        Attach, Attached, Resumption, SessionEnd, SessionHandle, SessionLimits, SessionRequest,
     },
+    session_task,
 };
 use pi_rpc_protocol::{Dialect, ListedSession, SessionStatus};
 use pi_rpc_server::SessionOptions;

@@ -7,7 +7,8 @@ use super::{
     principal::Principal,
     records::StoredSession,
     registry::{Entry, SessionHost},
-    session_task::{self, Resumption, SessionEnd, SessionHandle},
+    session_handle::{Resumption, SessionEnd, SessionHandle},
+    session_task,
 };
 use pi_rpc_server::SessionOptions;
 use std::sync::Arc;

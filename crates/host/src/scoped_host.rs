@@ -7,7 +7,7 @@ use super::{
     permission::Permitted,
     principal::Principal,
     registry::{ReservedSession, SessionHost},
-    session_task::{Attach, Attached, SessionHandle},
+    session_handle::{Attach, Attached, SessionHandle},
 };
 use pi_rpc_protocol::{Dialect, ListedSession};
 use pi_rpc_server::wall_ms;

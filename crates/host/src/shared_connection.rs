@@ -8,7 +8,7 @@ use super::{
     principal::Principal,
     registry::ReservedSession,
     scoped_host::ScopedHost,
-    session_task::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
+    session_handle::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
     watcher::{Popped, ReadySessions, WatcherMessage, WatcherQueue},
 };
 use pi_rpc_protocol::{

@@ -412,3 +412,11 @@ fn is_cancelled(response: &RpcSuccess) -> bool {
         response => response.is_vetoed(),
     }
 }
+
+/// Whether an emission is a response.
+pub const fn is_response(emission: &Emission) -> bool {
+    matches!(
+        emission,
+        Emission::Frame(Outbound::Response(_)) | Emission::Line { frame: Outbound::Response(_), .. }
+    )
+}

@@ -12,7 +12,7 @@ use crate::{
     },
     findings::{BrokenRule, Findings, RuleSet},
     flow::Verdict,
-    kind::{Kind, Step},
+    kind::{Kind, Step, is_response},
     lifecycle::{Lifecycle, LifecycleEvent},
     placement::{also_exercised, placement_rule},
     requests::{Requests, ResponseHead, ResponseMatch, StrayResponse},
@@ -592,12 +592,4 @@ impl<D: Carried> Machine<D> {
         }
         self.has_emitted = true;
     }
-}
-
-/// Whether an emission is a response.
-const fn is_response(emission: &Emission) -> bool {
-    matches!(
-        emission,
-        Emission::Frame(Outbound::Response(_)) | Emission::Line { frame: Outbound::Response(_), .. }
-    )
 }

@@ -3,6 +3,7 @@
 use super::*;
 use pi_rpc_engine::{Modes, SessionStorage};
 use pi_rpc_server::{LoginAccess, ModelLibrary, ToolEnvironment};
+use std::time::Duration;
 
 /// A session with the scripted model, in memory.
 fn options(dialect: Dialect, directory: PathBuf) -> SessionOptions {
