@@ -1,6 +1,7 @@
 //! `--backend acp`: the agent that answers in place of models and tools, and the options that it leaves nothing to do for.
 
 use super::options::{HostOptions, Refusal};
+use pi_rpc_engine::BudgetLimits;
 use pi_rpc_server::SessionOptions;
 use std::ffi::OsString;
 
@@ -14,6 +15,7 @@ pub fn check(options: &mut HostOptions) -> Result<(), Refusal> {
     let models = "the agent has its own models; set_model chooses among them";
     let tools = "the agent has its own tools";
     let prompt = "the agent has its own system prompt";
+    let run = "the agent decides how long it works on a prompt; session= limits the session";
     let given = [
         ("--provider", options.provider.is_some(), models),
         ("--model", options.model.is_some(), models),
@@ -27,6 +29,11 @@ pub fn check(options: &mut HostOptions) -> Result<(), Refusal> {
         ("--system-prompt", options.system_prompt.is_some(), prompt),
         ("--append-system-prompt", !options.append_system_prompt.is_empty(), prompt),
         ("--extension", !options.extensions.is_empty(), "extensions cannot prevent what the agent does"),
+        (
+            "--max-cost, --max-turns or --max-time of a run",
+            options.budget.run != BudgetLimits::default(),
+            run,
+        ),
         ("--multi-session", options.multi_session, "one agent serves one session"),
     ];
     match given.into_iter().find(|(_, is_given, _)| *is_given) {

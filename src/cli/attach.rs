@@ -25,7 +25,7 @@ Usage: pi-rpc attach URL [OPTIONS]
       --no-session             As for pi-rpc serve
       --tools, --no-tools, --exclude-tools, --confirm-tools
                                As for pi-rpc serve, of the tools that the host offers; all other options are the host's
-                               and are ignored
+                               and are ignored, budgets refused
   -h, --help                   Print this text
 
 A host at ws:// or wss:// wants a token: set PI_RPC_TOKEN.
@@ -93,6 +93,9 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
         return Err(usage(
             "attach: expected the address of a host, unix:PATH, ws://HOST:PORT or wss://HOST:PORT".to_owned(),
         ));
+    }
+    if !options.budget.is_unlimited() {
+        return Err(usage("attach: --max-cost, --max-turns and --max-time are the host's to set".to_owned()));
     }
     let (host, open) = HostAddress::parse(&options.messages.remove(0)).map_err(usage)?;
     let ends_session = open.is_none() && !leaves;

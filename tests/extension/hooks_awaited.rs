@@ -144,6 +144,30 @@ fn frame_waits_thirty_seconds_for_all_handlers() {
 }
 
 #[test]
+fn commands_overtake_no_end_of_run() {
+    for (dialect, end) in
+        [(Pi, "agent_end"), (Pi073, "agent_end"), (Pi1, "agent_settled"), (Xcsh, "agent_end")]
+    {
+        for kind in ["compact", "new_session", "prompt"] {
+            let slow = answers(end, [waits(20_000), done()]);
+            let next = if kind == "prompt" { prompt("x", "more") } else { command(kind) };
+            let played = prompted(json!([model_says("Well."), model_says("More.")]))
+                .extended(slow)
+                .host(5_000, next)
+                .play(dialect);
+            let place = |is: &dyn Fn(&Value) -> bool| played.said.iter().position(is);
+            let ended = place(&|it| it["type"] == end);
+            let follows = |it: &Value| {
+                let frame = it["type"].as_str().unwrap_or_default();
+                frame.contains("compaction_start") || frame == "response" && it["command"] == "new_session"
+            };
+            let overtaken = place(&follows).is_some_and(|at| Some(at) < ended);
+            assert!(ended.is_some() && !overtaken, "{dialect}: {kind}: {}", played.transcript());
+        }
+    }
+}
+
+#[test]
 fn abort_and_reads_work_while_frames_wait() {
     for dialect in DIALECTS {
         let played = prompted(json!([model_says("Never.")]))

@@ -269,6 +269,10 @@ fn options_that_agents_cannot_heed_are_refused() {
             &["--backend", "acp", "--model", "sonnet", "--", "x"],
             "Error: --model cannot be combined with --backend acp: the agent has its own models; set_model chooses among them",
         ),
+        (
+            &["--backend", "acp", "--max-turns", "3", "--", "x"],
+            "Error: --max-cost, --max-turns or --max-time of a run cannot be combined with --backend acp: the agent decides how long it works on a prompt; session= limits the session",
+        ),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let refused = command(binary(), dir.path()).arg("serve").args(options).output().unwrap();

@@ -71,6 +71,8 @@ pub struct Budget {
     worked: Duration,
     /// From when on an open run works.
     since: Option<Duration>,
+    /// Whether the last run has ended at a limit.
+    has_ended_run: bool,
 }
 
 impl BudgetPlan {
@@ -147,6 +149,7 @@ impl Engine {
         if self.modes.budget.is_unlimited() {
             return;
         }
+        self.budget.has_ended_run = false;
         self.budget.before_run = self.spent();
         if let Some(granted) = &mut self.budget.granted {
             granted.run = self.modes.budget.run;
@@ -192,10 +195,8 @@ impl Engine {
         if self.activity.lifecycle().is_input_over() {
             return self.on_limit_response(None);
         }
-        let mut plan = self.modes.budget;
-        let by = plan.of(limit.scope).words(limit.measure);
         let title = self.limit_text(limit);
-        let options = vec![texts::budget_go_on(&by), texts::budget_stop()];
+        let options = vec![self.raising_option(limit), texts::budget_stop()];
         let request =
             SelectRequest { id: String::new(), title, options, timeout: None, option_details: None };
         let request = RpcExtensionUIRequest::from(request);
@@ -211,7 +212,7 @@ impl Engine {
             return;
         }
         let goes_on = match response {
-            Some(RpcExtensionUIResponse::UIValueResponse(response)) => response.value != texts::budget_stop(),
+            Some(RpcExtensionUIResponse::UIValueResponse(it)) => it.value == self.raising_option(limit),
             _ => false,
         };
         if goes_on {
@@ -221,10 +222,22 @@ impl Engine {
             granted.of(limit.scope).raise(limit.measure, plan.of(limit.scope), &spent);
             return self.budget.start(self.now.monotonic);
         }
+        self.budget.has_ended_run = true;
         let text = self.limit_text(limit);
         if let Some(run) = self.activity.run_mut() {
             run.early_end = Some(EarlyEnd::Failed(text));
         }
+    }
+
+    /// Whether the last run has ended at a limit of its budget.
+    pub const fn has_ended_at_limit(&self) -> bool {
+        self.budget.has_ended_run
+    }
+
+    /// The option of the dialog that raises the limit.
+    fn raising_option(&self, limit: ReachedLimit) -> String {
+        let mut plan = self.modes.budget;
+        texts::budget_go_on(&plan.of(limit.scope).words(limit.measure))
     }
 
     /// The limit that is reached, in words.

@@ -2,10 +2,10 @@
 //!
 //! A handler runs before the host is sent the event, as in pi: what it shows comes first. The chart has moved already,
 //! and the run goes no further meanwhile; what its streams and tools still emit waits behind the frame, in order. All
-//! other frames pass: dialogs, notices, errors, responses, and events that belong to commands.
+//! other frames pass: dialogs, notices, errors, responses, and events that may come in any state.
 
 use crate::{core::Engine, io::Output};
-use pi_rpc_protocol::{AgentSessionEventKind, Emission, Outbound};
+use pi_rpc_protocol::{AgentSessionEventKind, Emission, Outbound, fires_anywhere};
 use std::collections::VecDeque;
 
 /// The frames that are held, oldest first.
@@ -75,26 +75,8 @@ fn is_of_run(frame: &Emission) -> bool {
     }
 }
 
-/// Whether events of this kind keep their place among the events of the run, and are held for their handlers.
-pub const fn is_run_event(kind: AgentSessionEventKind) -> bool {
-    use AgentSessionEventKind::{
-        AgentEnd, AgentSettled, AgentStart, AutoRetryEnd, AutoRetryStart, MessageEnd, MessageStart,
-        MessageUpdate, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, TurnEnd, TurnStart,
-    };
-    matches!(
-        kind,
-        AgentStart
-            | AgentEnd
-            | AgentSettled
-            | TurnStart
-            | TurnEnd
-            | MessageStart
-            | MessageUpdate
-            | MessageEnd
-            | ToolExecutionStart
-            | ToolExecutionUpdate
-            | ToolExecutionEnd
-            | AutoRetryStart
-            | AutoRetryEnd
-    )
+/// Whether events of this kind keep their place among the events of the run, and are held for their handlers: those that
+/// the chart of states ties to a state.
+pub fn is_run_event(kind: AgentSessionEventKind) -> bool {
+    !fires_anywhere(kind.as_str())
 }

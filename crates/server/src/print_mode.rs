@@ -8,7 +8,7 @@ use pi_rpc_engine::Input;
 use pi_rpc_protocol::{
     AgentMessage, AssistantContent, Emission, ImageContent, Inbound, Outbound, PromptCommand, RequestId,
     RpcCommand, RpcExtensionUIRequest, RpcExtensionUIResponse, RpcResponse, SessionHeader, StopReason,
-    UICancelledResponse, texts,
+    UICancelledResponse,
 };
 use std::collections::VecDeque;
 
@@ -35,8 +35,6 @@ pub struct PrintMode {
     answers: VecDeque<Input>,
     /// The error of a refused prompt; no further one is sent.
     refused: Option<String>,
-    /// Whether a limit of a budget was reached: nobody was there to raise it.
-    is_at_limit: bool,
     /// Whether the end of input was returned.
     has_ended: bool,
 }
@@ -64,16 +62,7 @@ const CUT_ANSWER: &str = "Response was truncated: the model reached its output t
 impl PrintMode {
     /// Runs `prompts` in order, the first with `images`.
     pub const fn new(printed: PrintFormat, prompts: VecDeque<String>, images: Vec<ImageContent>) -> Self {
-        Self {
-            printed,
-            prompts,
-            images,
-            sent: 0,
-            answers: VecDeque::new(),
-            refused: None,
-            is_at_limit: false,
-            has_ended: false,
-        }
+        Self { printed, prompts, images, sent: 0, answers: VecDeque::new(), refused: None, has_ended: false }
     }
 
     /// The first line of the output, for [`PrintFormat::Events`].
@@ -127,16 +116,14 @@ impl PrintMode {
         None
     }
 
-    /// The result at the end of the conversation, whose last message is `last`.
-    pub fn end(&mut self, last: Option<&AgentMessage>) -> PrintResult {
-        let failed_status = if self.is_at_limit { AT_LIMIT } else { FAILED };
+    /// The result at the end of the conversation, whose last message is `last`; `at_limit`: its last run has ended at a limit
+    /// of its budget, which is a failure in both formats.
+    pub fn end(&mut self, last: Option<&AgentMessage>, at_limit: bool) -> PrintResult {
+        let failed_status = if at_limit { AT_LIMIT } else { FAILED };
         let nothing = |failure| PrintResult { text: String::new(), failure, failed_status };
-        // Events alone show neither; the status does.
-        if self.is_at_limit && self.printed == PrintFormat::Events {
-            self.refused.get_or_insert_with(|| error_text(last));
-        }
+        let is_judged = at_limit || self.printed == PrintFormat::Answer;
         let last = match (self.refused.take(), last) {
-            (None, Some(AgentMessage::Assistant(last))) if self.printed == PrintFormat::Answer => last,
+            (None, Some(AgentMessage::Assistant(last))) if is_judged => last,
             (refused, _) => return nothing(refused),
         };
         if matches!(last.stop_reason, StopReason::Error | StopReason::Aborted) {
@@ -156,10 +143,7 @@ impl PrintMode {
     /// Cancels a dialog, as there is no user.
     fn cancel_dialog(&mut self, request: &RpcExtensionUIRequest) {
         let id = match request {
-            RpcExtensionUIRequest::Select(it) => {
-                self.is_at_limit |= it.options.last() == Some(&texts::budget_stop());
-                &it.id
-            }
+            RpcExtensionUIRequest::Select(it) => &it.id,
             RpcExtensionUIRequest::Confirm(it) => &it.id,
             RpcExtensionUIRequest::Input(it) => &it.id,
             RpcExtensionUIRequest::Editor(it) => &it.id,
@@ -168,13 +152,5 @@ impl PrintMode {
         let cancelled = UICancelledResponse { id: id.clone(), timed_out: None };
         let answer = RpcExtensionUIResponse::UICancelledResponse(cancelled);
         self.answers.push_back(Input::line(Ok(Inbound::ExtensionUIResponse(answer))));
-    }
-}
-
-/// The error of the last answer; empty without one.
-fn error_text(last: Option<&AgentMessage>) -> String {
-    match last {
-        Some(AgentMessage::Assistant(last)) => last.error_message.clone().unwrap_or_default(),
-        _ => String::new(),
     }
 }

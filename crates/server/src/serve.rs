@@ -166,7 +166,9 @@ pub async fn serve(options: Options) -> Result<u8, ServeError> {
         exit_reason = runner.handle(input, &mut |emission| outbox.push(emission));
     }
     let last = runner.engine.messages().last();
-    let printed = outbox.print_mode().filter(|_| !stopping).map(|print| print.end(last.map(|last| &**last)));
+    let at_limit = runner.engine.has_ended_at_limit();
+    let printed = outbox.print_mode().filter(|_| !stopping);
+    let printed = printed.map(|print| print.end(last.map(|last| &**last), at_limit));
     let failure = printed.and_then(|PrintResult { text, failure, failed_status }| {
         outbox.push_bytes(text.into_bytes());
         Some(ServeError { text: failure?, status: failed_status })

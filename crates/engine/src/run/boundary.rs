@@ -5,12 +5,15 @@ use crate::{
     extensions::{hook::Hook, process::FailureSource},
     store::after_append::AfterAppend,
 };
-use pi_rpc_protocol::{AddedEntry, AgentMessage, BeforeSettleHook, EventHook, HookName, HookResult, errors};
+use pi_rpc_protocol::{
+    AddedEntry, AgentMessage, AgentSessionEventKind, BeforeSettleHook, EventHook, HookName, HookResult,
+    errors,
+};
 use pi_rpc_session::NewEntry;
 use std::sync::Arc;
 
-/// The event before the end of a chain.
-const BEFORE_SETTLE: &str = "agent_before_settle";
+/// The event at whose end handlers may add something.
+const TURN_END: AgentSessionEventKind = AgentSessionEventKind::TurnEnd;
 
 /// Stands for the extension in an error about what several have added.
 const BOUNDARY: &str = "<boundary>";
@@ -45,7 +48,7 @@ impl Boundary {
 
 /// Whether the handlers of an event may add something.
 pub fn is_turn_end(hook: &EventHook) -> bool {
-    hook.event.get("type").is_some_and(|kind| kind == "turn_end")
+    hook.event.get("type").is_some_and(|kind| *kind == TURN_END.as_str())
 }
 
 impl Engine {
@@ -53,7 +56,7 @@ impl Engine {
     pub(crate) fn finish_event(&mut self, boundary: Boundary, holds_frame: bool) {
         let continues = boundary.continues;
         let entries = self.append_added(boundary.entries);
-        if continues && self.may_continue("turn_end") {
+        if continues && self.may_continue(TURN_END.as_str()) {
             self.activity.run_mut().into_iter().for_each(|run| run.continues = true);
         }
         let then = if holds_frame { AfterBoundary::Frame } else { AfterBoundary::Nothing };
@@ -79,7 +82,7 @@ impl Engine {
         let continues = boundary.continues;
         let entries = self.append_added(boundary.entries);
         let is_aborted = self.series.chain.as_ref().is_none_or(|chain| chain.aborted);
-        let runs = continues && !is_aborted && self.may_continue(BEFORE_SETTLE);
+        let runs = continues && !is_aborted && self.may_continue(HookName::AgentBeforeSettle.as_str());
         self.emit_added(entries, if runs { AfterBoundary::Run } else { AfterBoundary::Nothing });
     }
 

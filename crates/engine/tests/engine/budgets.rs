@@ -50,6 +50,15 @@ fn run_pauses_at_its_cost() {
 }
 
 #[test]
+fn other_answers_raise_no_limit() {
+    for value in ["no", "", "Go on with 2 answers more"] {
+        let paused = paid().modes(|modes| modes.budget.run.turns = Some(1)).host(0, prompt("p", "go"));
+        let played = paused.host(900, answered(value)).unjudged().finish(Pi1);
+        assert_eq!(ended(&played.said), (Some("The run has reached its budget of 1 answer."), 1), "{value}");
+    }
+}
+
+#[test]
 fn run_goes_on_as_granted() {
     for dialect in DIALECTS {
         let paused = paid().modes(|modes| modes.budget.run.turns = Some(1)).host(0, prompt("p", "go"));
