@@ -312,25 +312,21 @@ impl Http {
         }
         // Fails if a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
+        let proxies = if local { Ok(Vec::new()) } else { proxy::proxies(self.proxy.as_deref()) };
+        let proxies = proxies.map_err(RequestFailure::new)?;
+        let outward = || proxies.iter().cloned().fold(builder(), ClientBuilder::proxy);
         let client = match (local, extra_authorities::extra_certificates()) {
             (true, _) => builder().no_proxy().tls_certs_only([]).build(),
-            (false, further) if further.is_empty() => outward_builder(self.proxy.as_deref()).build(),
-            (false, further) => {
-                outward_builder(self.proxy.as_deref()).tls_certs_merge(further).build().or_else(|error| {
-                    extra_authorities::warn_ignored(&chain(error));
-                    outward_builder(self.proxy.as_deref()).build()
-                })
-            }
+            (false, further) if further.is_empty() => outward().build(),
+            (false, further) => outward().tls_certs_merge(further).build().or_else(|error| {
+                extra_authorities::warn_ignored(&chain(error));
+                outward().build()
+            }),
         };
         let client = client
             .map_err(|error| RequestFailure::new(format!("HTTPS cannot be set up: {}", chain(error))))?;
         Ok(known.get_or_init(|| client).clone())
     }
-}
-
-/// Settings of the client for models elsewhere, with the proxies of the environment, or of the user's settings.
-fn outward_builder(proxy: Option<&str>) -> ClientBuilder {
-    proxy::proxies(proxy).into_iter().fold(builder(), ClientBuilder::proxy)
 }
 
 /// Settings of both clients.

@@ -52,7 +52,7 @@ const OVERFLOW: [&str; 41] = [
     // Ollama, Anthropic, and others.
     "exceeds? (?:the )?(?:model'?s )?(?:maximum )?context (?:length|limit|size|window)",
     // TGI.
-    r"tokens.*must (?:be <=|have less than) [\d,]+",
+    r"inputs.{0,3} tokens \+ .{0,3}max_new_tokens.{0,3} must be <= [\d,]+",
     r"inputs.{0,3} must have less than [\d,]+ tokens",
     r"^(?:[\w -]+ api error \(413\):|413(?:\s|:|$))",
     r"^400\s*(?:status code)?\s*\(no body\)",

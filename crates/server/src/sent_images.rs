@@ -1,7 +1,8 @@
 //! Makes the images of a conversation fit for providers before they are sent.
 //!
-//! One image that a provider refuses would fail every later request of the session, whoever brought it: a prompt, a tool, an
-//! extension, or a session file of another program. It is scaled down, or left out with a note. The session keeps it as it is.
+//! Each request repeats the conversation, so a provider that refuses one image refuses every later request, too. Such an image
+//! is scaled down, or left out with a note, whether it comes from a prompt, a tool, an extension or a session file. The session
+//! keeps it as it is.
 
 use pi_rpc_protocol::{AgentMessage, ImageContent, MessageContent, TextContent, UserContent};
 use pi_rpc_tools::{FittedImage, fit_image};
@@ -42,11 +43,12 @@ impl ImageFitter {
         let mut fitted = Cow::Borrowed(messages);
         for (at, message) in messages.iter().enumerate() {
             let before = blocks(message);
-            if !before.iter().any(|block| matches!(block, UserContent::Image(_))) {
-                continue;
-            }
-            let after: Vec<UserContent> = before.iter().flat_map(|block| self.fit_block(block)).collect();
-            if after != before {
+            let is_unfit = |block: &UserContent| match block {
+                UserContent::Image(image) => *self.fit_image(image) != FittedImage::Unchanged,
+                _ => false,
+            };
+            if before.iter().any(is_unfit) {
+                let after = before.iter().flat_map(|block| self.fit_block(block)).collect();
                 fitted.to_mut()[at] = with_blocks(message, after).into();
             }
         }

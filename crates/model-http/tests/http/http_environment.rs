@@ -61,6 +61,17 @@ async fn remote_model_is_asked_through_proxy() {
 }
 
 #[tokio::test]
+async fn wrong_proxy_sends_nothing() {
+    for (variable, name) in
+        [("PROXY_OF_SETTINGS", "httpProxy"), ("HTTPS_PROXY", "HTTPS_PROXY"), ("http_proxy", "HTTP_PROXY")]
+    {
+        let printed = ask("http://model.invalid/x", &[(variable, "http://[secret")]).await;
+        let text = format!("{name}: expected the address of a proxy (http://HOST:PORT)");
+        assert!(printed.contains(&text) && !printed.contains("secret"), "{printed}");
+    }
+}
+
+#[tokio::test]
 async fn http_proxy_serves_https_alone() {
     let server = Server::new().await;
     let proxy = format!("http://{}", server.address());

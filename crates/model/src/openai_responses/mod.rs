@@ -141,16 +141,16 @@ pub fn reader() -> Box<dyn Reader> {
     Box::new(reader::AnswerReader::default())
 }
 
-/// Creates the reader of one answer of `model` at a server that has a cheap service tier and the `dear` ones.
+/// Creates the reader of one answer of `model` at a server that has a cheap service tier and the `costly` ones.
 /// Source: `openai-responses` and `openai-codex-responses` of pi 1.6.
-pub fn reader_with_tiers(model: &Model, dear: &[&'static str]) -> Box<dyn Reader> {
+pub fn reader_with_tiers(model: &Model, costly: &[&'static str]) -> Box<dyn Reader> {
     let percent = if model.id == "gpt-5.5" { 250 } else { 200 };
-    let tiers = dear.iter().map(|tier| (*tier, percent)).chain([("flex", 50)]);
+    let tiers = costly.iter().map(|tier| (*tier, percent)).chain([("flex", 50)]);
     Box::new(reader::AnswerReader::with_tiers(tiers.collect()))
 }
 
 /// The service tiers of OpenAI's own servers that cost more.
-pub const DEAR_TIERS: &[&str] = &["priority", "fast"];
+pub const COSTLY_TIERS: &[&str] = &["priority", "fast"];
 
 fn offer(tool: &ToolSpec, strict: Option<&Value>) -> Value {
     let mut offer = json!({

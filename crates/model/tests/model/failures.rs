@@ -11,7 +11,8 @@ const PI_1: &DialectRetry = &Dialect::Pi1.record().retry;
 const XCSH: &DialectRetry = &Dialect::Xcsh.record().retry;
 
 /// Errors of providers when the context is too long.
-const OVERFLOWS: [&str; 49] = [
+const OVERFLOWS: [&str; 50] = [
+    "422 `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 3000 `inputs` tokens and 2000 `max_new_tokens`",
     r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
     "prompt too long; exceeded max context length by 4 tokens",
     "ValidationException: Input is too long for requested model.",
@@ -173,7 +174,8 @@ const LIMITS_IN_PI_1: [&str; 9] = [
 ];
 
 /// Errors that are not transient.
-const LASTING: [&str; 9] = [
+const LASTING: [&str; 10] = [
+    "400 max_tokens must be <= 8192",
     "",
     r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 50000 > 8192"}}"#,
     "401 Invalid API key",

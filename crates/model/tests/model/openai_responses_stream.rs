@@ -2,7 +2,7 @@
 
 use crate::model_support::*;
 use pi_rpc_model::{
-    openai_responses::{DEAR_TIERS, reader, reader_with_tiers},
+    openai_responses::{COSTLY_TIERS, reader, reader_with_tiers},
     types::{Bill, StreamEvent},
 };
 use pi_rpc_protocol::Model;
@@ -373,13 +373,14 @@ fn tokens_written_to_cache_are_apart() {
 #[test]
 fn service_tier_scales_the_prices() {
     let model = |id: &str| Asked::new("openai-responses", json!({ "id": id }), json!([])).endpoint.model;
-    let bill = |model: &Model, dear: &[&'static str], tier: &str| {
+    let bill = |model: &Model, costly: &[&'static str], tier: &str| {
         let mut last = completed("completed");
         last["response"]["service_tier"] = tier.into();
-        read_all(reader_with_tiers(model, dear), &[created(), last]).into_iter().find_map(|event| match event
-        {
-            StreamEvent::Usage(counts) => Some(counts.billed),
-            _ => None,
+        read_all(reader_with_tiers(model, costly), &[created(), last]).into_iter().find_map(|event| {
+            match event {
+                StreamEvent::Usage(counts) => Some(counts.billed),
+                _ => None,
+            }
         })
     };
     let [usual, dear] = ["gpt-6.2-sol", "gpt-5.5"].map(model);
@@ -390,7 +391,7 @@ fn service_tier_scales_the_prices() {
         (&dear, "priority", Some(250)),
         (&usual, "default", None),
     ] {
-        assert_eq!(bill(model, DEAR_TIERS, tier), Some(percent.map(Bill::Percent)), "{tier}");
+        assert_eq!(bill(model, COSTLY_TIERS, tier), Some(percent.map(Bill::Percent)), "{tier}");
     }
     assert_eq!(bill(&usual, &["priority"], "fast"), Some(None));
 }
