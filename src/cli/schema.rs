@@ -234,8 +234,9 @@ fn text(options: &Options, dialect: Dialect, schema: Value) -> String {
     }
 }
 
+/// As the files in `schema/` are laid out.
 fn pretty(schema: Value) -> String {
-    format!("{schema:#}")
+    export::laid_out(&schema, 120)
 }
 
 fn dialect_list() -> Value {

@@ -1,8 +1,9 @@
 //! Exports the reference of hooks as Markdown: event, effective members of the result, and an example for each.
 
 use super::{
+    json::pretty,
     json_schema::part_schema,
-    page::{Examples, pretty},
+    page::Examples,
     parts::{Part, ref_name, target_name},
     typescript::type_of,
 };

@@ -12,6 +12,7 @@
 //! - [`openapi`](openapi()), [`asyncapi`](asyncapi()): documents for other generators.
 //! - [`scxml`](scxml()), [`xstate`](xstate()): the chart for interpreters of state machines.
 //! - [`reference_page`], [`chart_drawing`], [`hook_reference`]: for people.
+//! - [`laid_out`]: JSON in lines that a person reads.
 //! - [`diff`](diff()), [`Difference`], [`bump`]: what differs between two exports, and which side it breaks.
 //! - [`client_changes`], [`version_schema`]: what an author of a client has to do about it, between dialects and versions.
 //!
@@ -35,6 +36,7 @@ mod diff;
 mod extension_frames;
 mod go;
 mod hooks;
+mod json;
 mod json_schema;
 mod meta;
 mod openapi;
@@ -50,6 +52,7 @@ pub use diff::{Bump, Difference, bump, diff};
 pub use extension_frames::extension_frames;
 pub use go::go;
 pub use hooks::{Hook, hook_reference, hooks};
+pub use json::laid_out;
 pub use json_schema::{json_schema, part_schema, schema_id, version_schema};
 pub use meta::{
     Chart, CommandAbout, DialogAbout, EffectAbout, EffectCondition, ErrorAbout, EventAbout, EventCase,

@@ -4,11 +4,11 @@ use super::{
     example::Examples,
     fields::definition_body,
     inline::{description, dialect_marks, grouped_by_value, link, only_in, prose, since, text, texts},
-    json::pretty,
     legality::{caused_events, event_cases, of_command, response_transitions},
     schema_index::{Family, Member, SchemaIndex},
     session::{frame_effects, members_in_response},
 };
+use crate::json::pretty;
 use maud::{Markup, html};
 use serde_json::Value;
 

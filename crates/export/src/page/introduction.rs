@@ -1,11 +1,7 @@
 //! The introduction of the page: the protocol in ten lines, and a whole conversation.
 
-use super::{
-    example::Examples,
-    inline::term,
-    json::{gist, pretty},
-    schema_index::SchemaIndex,
-};
+use super::{example::Examples, inline::term, schema_index::SchemaIndex};
+use crate::json::{gist, pretty};
 use maud::{Markup, html};
 use pi_rpc_protocol::Dialect;
 

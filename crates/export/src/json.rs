@@ -2,37 +2,45 @@
 
 use serde_json::Value;
 
-/// Longest value on one line, in characters.
-const LINE: usize = 60;
+/// Longest line of an example in a page, in characters.
+const EXAMPLE: usize = 60;
 
-/// Formats a value; parts that fit into a line stay on one.
-pub(crate) fn pretty(value: &Value) -> String {
+/// Lays JSON out in lines of at most `width` characters, as the files in `schema/` are: a part that fits into a line
+/// stays on one, longer ones are indented by two spaces. A single text that is longer keeps its line.
+pub fn laid_out(value: &Value, width: usize) -> String {
     let mut text = String::new();
-    write(value, 0, 0, &mut text);
+    write(value, width, 0, 0, &mut text);
     text
 }
 
+/// Lays out an example for a page.
+pub(crate) fn pretty(value: &Value) -> String {
+    laid_out(value, EXAMPLE)
+}
+
 /// Writes a value; `before`: characters before it on its line.
-fn write(value: &Value, depth: usize, before: usize, text: &mut String) {
+fn write(value: &Value, width: usize, depth: usize, before: usize, text: &mut String) {
     let line = on_one_line(value);
-    if before + line.chars().count() <= LINE {
+    if before + line.chars().count() <= width {
         text.push_str(&line);
         return;
     }
     match value {
         Value::Object(map) => {
             let members = map.iter().map(|(key, value)| (format!("{}: ", Value::from(key.as_str())), value));
-            lines('{', members, '}', depth, text);
+            lines(['{', '}'], members, width, depth, text);
         }
-        Value::Array(list) => lines('[', list.iter().map(|value| (String::new(), value)), ']', depth, text),
+        Value::Array(list) => {
+            lines(['[', ']'], list.iter().map(|value| (String::new(), value)), width, depth, text)
+        }
         _ => text.push_str(&line),
     }
 }
 
 fn lines<'a>(
-    open: char,
+    [open, close]: [char; 2],
     members: impl Iterator<Item = (String, &'a Value)>,
-    close: char,
+    width: usize,
     depth: usize,
     text: &mut String,
 ) {
@@ -42,7 +50,7 @@ fn lines<'a>(
         text.push_str(if at > 0 { ",\n  " } else { "\n  " });
         text.push_str(&indent);
         text.push_str(&key);
-        write(value, depth + 1, 2 * (depth + 1) + key.chars().count(), text);
+        write(value, width, depth + 1, 2 * (depth + 1) + key.chars().count(), text);
     }
     text.push('\n');
     text.push_str(&indent);
@@ -64,7 +72,7 @@ fn on_one_line(value: &Value) -> String {
 }
 
 /// Summarizes a frame on one line, with `…` for the content of inner objects and lists.
-pub(super) fn gist(frame: &Value) -> String {
+pub(crate) fn gist(frame: &Value) -> String {
     let short = |value: &Value| match value {
         Value::Object(map) if map.len() > 2 => {
             let tag = ["type", "role"].into_iter().find_map(|key| Some((key, map.get(key)?)));
