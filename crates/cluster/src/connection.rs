@@ -8,6 +8,7 @@ use async_nats::{
         stream::{Config, DiscardPolicy, Republish, Stream},
     },
 };
+use pi_rpc_files::regular_files;
 use std::{fmt::Display, path::PathBuf, time::Duration};
 
 /// Entries of sessions: subject `pi-rpc.entries.ID`.
@@ -125,7 +126,7 @@ impl Connection {
                 return Err(ConnectionError::TwoLogins);
             }
             let wrong = |error| ConnectionError::Credentials(file.clone(), error);
-            let text = std::fs::read_to_string(file).map_err(wrong)?;
+            let text = regular_files::read_to_string(file, regular_files::CONFIGURATION).map_err(wrong)?;
             connect = connect.credentials(&text).map_err(wrong)?;
         }
         let refused = |error: &dyn Display| ConnectionError::Refused(error.to_string());

@@ -17,10 +17,10 @@ use axum::{
     response::Response,
 };
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
+use pi_rpc_files::regular_files;
 use pi_rpc_protocol::ConnectionErrorCode;
 use sha2::{Digest as _, Sha256};
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -84,7 +84,7 @@ impl TokenFile {
     }
 
     fn read(path: &Path) -> Result<String, String> {
-        fs::read_to_string(path).map_err(|error| error.to_string())
+        regular_files::read_to_string(path, regular_files::CONFIGURATION).map_err(|error| error.to_string())
     }
 
     /// Reads the file again. Revokes the tokens that it no longer has, or has with another name or other limits.
@@ -257,6 +257,7 @@ pub async fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     /// SHA-256 of `secret`.
     const HASH: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
@@ -318,6 +319,12 @@ mod tests {
         // The last token can be revoked.
         fs::write(&path, "").unwrap();
         assert!(principal(&access).await.is_none());
+    }
+
+    #[test]
+    fn token_file_must_be_regular() {
+        let refused = Access::new(Vec::new()).with_tokens("/dev/zero".into()).err();
+        assert_eq!(refused.map(|error| error.to_string()).as_deref(), Some("not a regular file"));
     }
 
     #[tokio::test]

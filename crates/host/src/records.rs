@@ -1,6 +1,7 @@
 //! Which sessions are open, kept in files so that a restart brings them back.
 
 use super::{open_request::OpenRequest, session_handle::Resumption};
+use pi_rpc_files::regular_files;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, TryLockError},
@@ -79,7 +80,7 @@ impl Records {
                 continue;
             }
             // One file that cannot be read costs its session alone, whose own file is still there.
-            let read = fs::read(&path);
+            let read = regular_files::read(&path, regular_files::SERVER_FILE);
             match read.and_then(|text| serde_json::from_slice(&text).map_err(io::Error::from)) {
                 Ok(session) => sessions.push(session),
                 Err(error) => tracing::error!("{}: {error}; the session is not brought back", path.display()),
