@@ -81,4 +81,4 @@ pub use surrogates::mend_surrogates;
 pub use version::{DialectVersion, Version};
 
 /// Bundle of `schema/` as JSON: `$defs`, `states`, `errors`, `texts`, `dialects`.
-pub const BUNDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/bundle.json"));
+pub static BUNDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/bundle.json"));
