@@ -4,6 +4,13 @@
 pub const FILES: &[(&str, &str)] = &[
     ("SUMMARY.md", include_str!("../docs/SUMMARY.md")),
     ("book.toml", include_str!("../docs/book.toml")),
+    ("conformance/omp-18.2.3.md", include_str!("../docs/conformance/omp-18.2.3.md")),
+    ("conformance/pi-0.52.12.md", include_str!("../docs/conformance/pi-0.52.12.md")),
+    ("conformance/pi-0.73.1.md", include_str!("../docs/conformance/pi-0.73.1.md")),
+    ("conformance/pi-1.5.2.md", include_str!("../docs/conformance/pi-1.5.2.md")),
+    ("conformance/pi-1.6.0.md", include_str!("../docs/conformance/pi-1.6.0.md")),
+    ("conformance/scoreboard.md", include_str!("../docs/conformance/scoreboard.md")),
+    ("conformance/xcsh-recordings.md", include_str!("../docs/conformance/xcsh-recordings.md")),
     ("contributing/add-a-command.md", include_str!("../docs/contributing/add-a-command.md")),
     ("contributing/add-a-dialect.md", include_str!("../docs/contributing/add-a-dialect.md")),
     ("contributing/add-a-member.md", include_str!("../docs/contributing/add-a-member.md")),

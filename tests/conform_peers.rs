@@ -1,14 +1,16 @@
-//! Scenarios with real releases of pi and omp: `tests/peers/` lists the violations of each, with the reason. Beside each list
-//! is a short report; `cargo bless conform_peers` rewrites it.
+//! Scenarios with real releases of pi and omp, and with this server: `tests/peers/` lists the violations of each, with the
+//! reason. `cargo bless conform_peers` writes what each did beside its list, and the pages of `docs/conformance` from that.
 
 #[path = "peer_support/install.rs"]
 mod install;
-#[path = "peer_support/report.rs"]
-mod report;
+#[path = "peer_support/result.rs"]
+mod result;
 mod toolchain_support;
 
+use pi_rpc::export::laid_out;
 use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
     process::Command,
@@ -60,6 +62,51 @@ fn pi_1_6_0_breaks_listed_only() {
 fn omp_18_2_3_breaks_listed_only() {
     let _alone = PLAYED.write().unwrap_or_else(PoisonError::into_inner);
     Peer { name: "omp", version: "18.2.3", dialect: "omp", scenarios: OF_OMP }.breaks_what_is_listed();
+}
+
+#[test]
+fn this_server_breaks_nothing() {
+    let _beside = PLAYED.read().unwrap_or_else(PoisonError::into_inner);
+    for dialect in ["pi", "pi@0.73", "pi-1@1.5", "pi-1", "xcsh", "omp", "omp@18.3"] {
+        Peer { name: "pi-rpc", version: dialect, dialect, scenarios: &[] }.breaks_what_is_listed();
+    }
+}
+
+/// Folder of recordings of xcsh, which no registry has.
+const XCSH_RECORDINGS: &str = "PI_RPC_XCSH_RECORDINGS";
+
+#[test]
+fn recordings_of_xcsh_break_listed_only() {
+    let Some(folder) = env::var_os(XCSH_RECORDINGS) else {
+        return progress(&format!("no recordings of xcsh to judge: {XCSH_RECORDINGS} names their folder"));
+    };
+    let folder = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        folder.filter(|path| path.extension().is_some_and(|it| it == "jsonl")).collect();
+    files.sort();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let dir = tempfile::tempdir().unwrap();
+    let json = dir.path().join("report.json");
+    let mut check = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
+    check.args(["check", "--dialect", "xcsh", "--format", "json", "--report"]).arg(&json).args(files);
+    let checked = check.output().unwrap();
+    assert!(
+        checked.status.code().is_some_and(|code| code < 2),
+        "{}",
+        String::from_utf8_lossy(&checked.stderr)
+    );
+    let report: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let version = report["provenance"]["versions"][0].as_str().unwrap_or_default();
+    let mut kept = result::kept(&format!("xcsh {version}"), "xcsh", &report, &BTreeMap::new());
+    kept["recordings"] = true.into();
+    let listed = root.join("tests/peers/xcsh-recordings.json");
+    result::explain(&mut kept, &serde_json::from_slice(&fs::read(listed).unwrap()).unwrap());
+    let result_file = root.join("tests/peers/xcsh-recordings.result.json");
+    if env::var_os("UPDATE").is_some() {
+        fs::write(&result_file, laid_out(&kept, 120) + "\n").unwrap();
+    }
+    let stored: Value = serde_json::from_slice(&fs::read(&result_file).unwrap()).unwrap();
+    assert_eq!(stored["defects"], kept["defects"], "cargo bless conform_peers writes the result anew");
 }
 
 /// Scenarios in which `pi@0.73` differs from `pi`, and a few others.
@@ -149,6 +196,7 @@ impl Peer {
     fn command(&self) -> Option<Vec<PathBuf>> {
         match self.name {
             "omp" => install::omp().map(Vec::from),
+            "pi-rpc" => Some(vec![PathBuf::from(env!("CARGO_BIN_EXE_pi-rpc"))]),
             _ => install::peer(self.version).map(<[_]>::to_vec),
         }
     }
@@ -158,39 +206,33 @@ impl Peer {
         let Some(words) = self.command() else { return };
         let all = env::var(ALL).is_ok_and(|value| value == "1");
         let scenarios = if all { &[] } else { self.scenarios };
-        let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let file = format!("tests/peers/{}-{}", self.name, self.version);
         let dir = tempfile::tempdir().unwrap();
-        let json = dir.path().join("report.json");
+        let (json, keep) = (dir.path().join("report.json"), dir.path().join("recordings"));
         progress(&format!(
             "playing scenarios with {} {}; deadlines times {}",
             self.name,
             self.version,
             slowness()
         ));
-        let conform = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
-            .env_remove("PI_RPC_DIALECT")
-            .args([
-                "conform",
-                "--adapter",
-                self.name,
-                "--dialect",
-                self.dialect,
-                "--jobs",
-                "2",
-                "--format",
-                "json",
-            ])
-            .args(["--patience", &slowness().to_string()])
-            .args(scenarios.iter().flat_map(|name| ["--scenario", name]))
-            .arg("--report")
-            .arg(&json)
-            .arg("--expect")
-            .arg(peers.join(format!("{}-{}.json", self.name, self.version)))
-            .arg("--")
-            .args(words)
-            .output()
-            .unwrap();
-        assert_eq!(conform.status.code(), Some(0), "{}", String::from_utf8_lossy(&conform.stdout));
+        let mut conform = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
+        conform.env_remove("PI_RPC_DIALECT").args([
+            "conform",
+            "--adapter",
+            self.name,
+            "--dialect",
+            self.dialect,
+        ]);
+        conform.args(["--jobs", "2", "--format", "json", "--patience", &slowness().to_string()]);
+        conform.args(scenarios.iter().flat_map(|name| ["--scenario", name]));
+        conform.arg("--redact").arg("--keep").arg(&keep).arg("--report").arg(&json);
+        let expected = root.join(format!("{file}.json"));
+        if expected.exists() {
+            conform.arg("--expect").arg(expected);
+        }
+        let output = conform.arg("--").args(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
         let report: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
         for late in too_slow(&report) {
             progress(&format!("{} {}: {late}", self.name, self.version));
@@ -198,16 +240,24 @@ impl Peer {
         if all {
             return;
         }
-        let page = peers.join(format!("{}-{}.md", self.name, self.version));
+        let result_file = root.join(format!("{file}.result.json"));
         if env::var_os("UPDATE").is_some() {
-            fs::write(&page, report::page(&format!("{} {}", self.name, self.version), &report)).unwrap();
+            let folder = root.join(format!("tests/peers/recordings/{}-{}", self.name, self.version));
+            let copied = result::copy_recordings(&report, &keep, &folder).unwrap();
+            let relative = |path: &Path| path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            let copied = copied.into_iter().map(|(name, path)| (name, relative(&path))).collect();
+            let server = format!("{} {}", self.name, self.version);
+            let kept = laid_out(&result::kept(&server, self.dialect, &report, &copied), 120);
+            fs::write(&result_file, kept + "\n").unwrap();
         }
         // The place of a finding depends on timing; the list of played scenarios does not.
-        let page = fs::read_to_string(&page).unwrap_or_default();
+        let kept = fs::read_to_string(&result_file).unwrap_or_default();
+        let kept: Value = serde_json::from_str(&kept).unwrap_or_default();
+        let played = result::kept("", "", &report, &BTreeMap::new());
         assert_eq!(
-            report::names_on(&page),
-            report::names_in(&report),
-            "cargo bless conform_peers writes the page anew"
+            result::names(&kept),
+            result::names(&played),
+            "cargo bless conform_peers writes the result anew"
         );
     }
 }

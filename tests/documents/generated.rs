@@ -1,6 +1,7 @@
 //! The generated parts of the book are what the binary makes. `cargo bless` writes them anew.
 
 use crate::{
+    conformance,
     documents_support::{ROOT, book, page, pages},
     surroundings, tried,
 };
@@ -36,6 +37,7 @@ fn generated_parts_of_book_are_current() {
     for dialect in [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh, Dialect::Omp] {
         current.push((format!("docs/plots/chart-{dialect}.svg"), format!("{}\n", chart_drawing(dialect))));
     }
+    current.extend(conformance::pages());
     let file = |path: &str| Path::new(ROOT).join(path);
     let is_stale =
         |(path, made): &&(String, String)| fs::read_to_string(file(path)).ok().as_ref() != Some(made);

@@ -6,6 +6,7 @@
 mod documents_support;
 
 mod commands;
+mod conformance;
 mod generated;
 mod links;
 mod measured;

@@ -1,88 +1,91 @@
-//! Short report about a peer, kept beside the list of its known failures.
+//! What a server did in the scenarios, as `tests/peers/*.result.json` keeps it for the pages of `docs/conformance`.
 
-use serde_json::Value;
-use std::{collections::BTreeMap, fmt::Write as _};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
-/// The most scenarios that are named beside a rule.
-const NAMED: usize = 4;
+/// The longest recording that is kept, in bytes.
+const LONGEST: u64 = 64 << 10;
 
-/// The page about the peer of that name.
-pub fn page(peer: &str, report: &Value) -> String {
-    let mut page = format!(
-        "# {peer} in the scenarios of its dialect\n\n\
-         `cargo bless conform_peers` writes this page anew.\n\n{}\n",
-        sums(report)
-    );
-    table(&mut page, &["Rules", "Applicable", "Put to the test", "Broken", "Findings, all of them known"]);
-    for tally in ["tiers", "areas"].into_iter().flat_map(|of| list(&report["summary"][of])) {
-        let row = ["name", "applicable", "exercised", "broken", "known"].map(|column| cell(&tally[column]));
-        line(&mut page, &row);
-    }
-    page.push_str("\n## What it does otherwise\n\n");
-    table(&mut page, &["Rule", "Asks", "Why it may stay", "Scenarios"]);
-    for ((rule, tier, why), names) in known(report) {
-        line(&mut page, &[format!("`{rule}`"), tier, why, several(&names)]);
-    }
-    page.push_str("\n## What was not put to the test\n\n");
-    table(&mut page, &["Rule", "Why not"]);
-    for rule in list(&report["coverage"]["notExercised"]) {
-        line(&mut page, &[format!("`{}`", cell(&rule["rule"])), cell(&rule["reason"])]);
-    }
-    page.push_str("\n## Scenarios\n\n");
-    table(&mut page, &["Scenario", "Outcome", "What it does otherwise"]);
+/// The report, reduced to what was put to the test, known defects, and the scenarios of each outcome; spaces separate the
+/// names. `recordings`: the file of each scenario that has one, from the repository.
+pub fn kept(server: &str, dialect: &str, report: &Value, recordings: &BTreeMap<String, String>) -> Value {
+    let mut outcomes = BTreeMap::<String, Vec<String>>::new();
     for subject in list(&report["subjects"]) {
-        let mut rules: Vec<_> = list(&subject["findings"]).map(|found| cell(&found["rule"])).collect();
-        rules.sort();
-        rules.dedup();
-        let reason = subject.get("reason").map(cell).into_iter();
-        let otherwise: Vec<_> = reason.chain(rules).collect();
-        line(&mut page, &[cell(&subject["name"]), cell(&subject["outcome"]), otherwise.join(", ")]);
+        let outcome = subject["reason"].as_str().map_or_else(|| text(&subject["outcome"]), text_of);
+        outcomes.entry(outcome).or_default().push(name(subject));
     }
-    page
-}
-
-/// The scenarios that the page lists.
-pub fn names_on(page: &str) -> Vec<&str> {
-    let rows = page.lines().skip_while(|line| *line != "## Scenarios").filter(|line| line.starts_with("| "));
-    rows.skip(2).filter_map(|row| row.split(" | ").next()?.strip_prefix("| ")).collect()
-}
-
-/// The scenarios that were played.
-pub fn names_in(report: &Value) -> Vec<&str> {
-    list(&report["subjects"]).filter_map(|subject| subject["name"].as_str()).collect()
-}
-
-fn sums(report: &Value) -> String {
-    let sums = &report["summary"];
-    let outcomes = [
-        ("passed", "passed"),
-        ("failed", "failed"),
-        ("not supported", "notSupported"),
-        ("not exercised", "notExercised"),
-        ("could not be judged", "errors"),
-    ];
-    let outcomes = outcomes.map(|(told, key)| format!("{} {told}", sums[key]));
-    let otherwise = list(&report["subjects"]).filter(|it| list(&it["findings"]).next().is_some()).count();
+    let outcomes: BTreeMap<String, String> =
+        outcomes.into_iter().map(|(outcome, names)| (outcome, names.join(" "))).collect();
+    let exercised = list(&report["coverage"]["exercised"]).filter(|rule| !is_of_host(rule)).map(text);
+    let defects: Vec<Value> = defects(report)
+        .into_iter()
+        .map(|((rule, tier, why), scenarios)| {
+            let recording = scenarios.iter().find_map(|name| recordings.get(name));
+            json!({ "rule": rule, "tier": tier, "why": why, "scenarios": scenarios, "recording": recording })
+        })
+        .collect();
     let coverage = &report["coverage"];
-    format!(
-        "pi-rpc {} played {} scenarios: {}. In {otherwise} of them it does something otherwise that is known. {} of {} \
-         applicable rules were put to the test.\n",
-        cell(&report["tool"]["version"]),
-        list(&report["subjects"]).count(),
-        outcomes.join(", "),
-        list(&coverage["exercised"]).count(),
-        coverage["applicable"],
-    )
+    json!({
+        "server": server,
+        "dialect": dialect,
+        "played": report["provenance"]["date"].as_str().and_then(|date| date.get(..10)),
+        "by": report["tool"]["version"],
+        "exercised": exercised.collect::<Vec<_>>().join(" "),
+        "notExercised": list(&coverage["notExercised"]).filter(|it| !is_of_host(&it["rule"])).collect::<Vec<_>>(),
+        "defects": defects,
+        "scenarios": outcomes,
+    })
+}
+
+/// Gives the defects of recordings their reasons, by rule.
+pub fn explain(kept: &mut Value, reasons: &Value) {
+    for defect in kept["defects"].as_array_mut().into_iter().flatten() {
+        let why = defect["rule"].as_str().and_then(|rule| reasons[rule].as_str()).unwrap_or("unexplained");
+        defect["why"] = why.into();
+    }
+}
+
+/// Copies the recording of one scenario for each known defect into `folder`, as far as it is short. `keep`: where they are.
+pub fn copy_recordings(report: &Value, keep: &Path, folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut copied = BTreeMap::new();
+    for scenarios in defects(report).into_values() {
+        let is_short = |name: &&String| {
+            fs::metadata(keep.join(format!("{name}.jsonl"))).is_ok_and(|file| file.len() <= LONGEST)
+        };
+        let Some(name) = scenarios.iter().find(is_short) else { continue };
+        fs::create_dir_all(folder)?;
+        let to = folder.join(format!("{name}.jsonl"));
+        fs::write(&to, fs::read(keep.join(format!("{name}.jsonl")))?)?;
+        copied.insert(name.clone(), to);
+    }
+    Ok(copied)
+}
+
+/// The names of the scenarios that a result has, sorted.
+pub fn names(kept: &Value) -> Vec<&str> {
+    let outcomes = kept["scenarios"].as_object().into_iter().flat_map(|it| it.values());
+    let mut names: Vec<&str> =
+        outcomes.filter_map(Value::as_str).flat_map(|names| names.split(' ')).collect();
+    names.sort_unstable();
+    names
 }
 
 /// The known failures by rule, tier and reason, with the scenarios where they were found.
-fn known(report: &Value) -> BTreeMap<(String, String, String), Vec<String>> {
+fn defects(report: &Value) -> BTreeMap<(String, String, String), Vec<String>> {
     let mut known = BTreeMap::<_, Vec<_>>::new();
     for subject in list(&report["subjects"]) {
-        for found in list(&subject["findings"]) {
-            let why = (cell(&found["rule"]), cell(&found["tier"]), cell(&found["known"]));
-            let names = known.entry(why).or_default();
-            let name = cell(&subject["name"]);
+        for found in list(&subject["findings"]).filter(|found| !is_of_host(&found["rule"])) {
+            let names =
+                known.entry((text(&found["rule"]), text(&found["tier"]), text(&found["known"]))).or_default();
+            let name = name(subject);
             if names.last() != Some(&name) {
                 names.push(name);
             }
@@ -91,33 +94,27 @@ fn known(report: &Value) -> BTreeMap<(String, String, String), Vec<String>> {
     known
 }
 
-fn several(names: &[String]) -> String {
-    match names.len() {
-        0..=NAMED => names.join(", "),
-        count => format!("{count} scenarios"),
-    }
-}
-
-fn table(page: &mut String, columns: &[&str]) {
-    line(page, columns);
-    line(page, &vec!["---"; columns.len()]);
-}
-
-fn line(page: &mut String, cells: &[impl AsRef<str>]) {
-    let cells: Vec<_> = cells.iter().map(|cell| cell.as_ref().replace('|', "\\|")).collect();
-    // Writing to a string does not fail.
-    let _ = writeln!(page, "| {} |", cells.join(" | "));
+/// Whether a rule is the host's: a recorded host may have sent what it must not, to see what comes.
+fn is_of_host(rule: &Value) -> bool {
+    let rules: Value = serde_json::from_str(include_str!("../../schema/rules.json")).expect("JSON");
+    rule.as_str().is_some_and(|rule| rules[rule]["side"] == "host")
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Text of a table cell, in one line.
-fn cell(value: &Value) -> String {
-    match value {
-        Value::Null => "unexplained".to_owned(),
-        Value::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        other => other.to_string(),
-    }
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| "unexplained".to_owned(), text_of)
+}
+
+/// A scenario's name, or that of a recording without its folder.
+fn name(subject: &Value) -> String {
+    let name = text(&subject["name"]);
+    name.rsplit_once('/').map_or(name.clone(), |(_, file)| file.to_owned())
+}
+
+/// In one line.
+fn text_of(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
