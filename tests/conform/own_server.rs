@@ -64,6 +64,18 @@ fn own_server_passes_every_scenario() {
 }
 
 #[test]
+fn older_version_passes_what_tells_it() {
+    let dialect = "pi-1@1.5";
+    let file = |name: &&String| format!("{}/scenarios/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let tells = |name: &&String| std::fs::read_to_string(file(name)).is_ok_and(|text| text.contains(dialect));
+    let all = listed(dialect);
+    let names: Vec<&str> = all.iter().filter(tells).flat_map(|name| ["--scenario", name]).collect();
+    assert!(names.contains(&"read-image-unseen"), "{names:?}");
+    let report = report(&[&["--dialect", dialect], &names[..]].concat());
+    assert_eq!(not_passed(&report), Vec::<String>::new());
+}
+
+#[test]
 fn kept_conversation_is_judged_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let keep = dir.path().join("kept");

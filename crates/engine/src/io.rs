@@ -410,8 +410,6 @@ pub struct ToolSession {
     pub file: Option<String>,
     /// Provider and id of its model, if it has one.
     pub model: Option<(String, String)>,
-    /// Whether its model takes images.
-    pub takes_images: bool,
     /// Its thinking level, if its model has levels.
     pub level: Option<ThinkingLevel>,
 }

@@ -200,11 +200,6 @@ impl Tasks {
             cancel: self.token(call),
             progress: Some(progress),
             gate: self.gate.clone(),
-            imageless_model: session
-                .model
-                .as_ref()
-                .filter(|_| !session.takes_images)
-                .map(|(_, id)| id.clone()),
             shell: ShellOptions {
                 variables: session_variables(*session),
                 ..self.shell_options(ShellOptions::for_tool())

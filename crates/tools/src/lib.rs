@@ -47,7 +47,7 @@
 //! let context = ToolContext {
 //!     call_id: None, cwd: folder.path().to_owned(), cancel: Default::default(), progress: None, gate,
 //!     shell: ShellOptions::for_tool(), rules: &Dialect::Pi.record().tools, scales_images: false,
-//!     imageless_model: None, processes: Processes::new(), delegate: None,
+//!     processes: Processes::new(), delegate: None,
 //! };
 //! let output = run("grep", &json!({ "pattern": "tw." }), context).await;
 //! assert_eq!(output.content, [Block::Text("notes.txt:2: two".to_owned())]);

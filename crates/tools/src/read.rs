@@ -31,21 +31,11 @@ pub(super) fn read(arguments: &ReadArguments, context: &ToolContext) -> Result<T
     }
     let bytes = read?;
     let output = match image_kind(&bytes) {
-        Some(mime_type) => {
-            let output = image_output(&bytes, mime_type, context.scales_images);
-            ToolOutput { details: unsupported_image(&output.content, context), ..output }
-        }
+        Some(mime_type) => image_output(&bytes, mime_type, context.scales_images),
         None => read_lines(&String::from_utf8_lossy(&bytes), arguments, context)?,
     };
     let structured = context.rules.structured_content.then(|| structured(&output.content));
     Ok(ToolOutput { structured, ..output })
-}
-
-/// Details of a result with an image that the model will not see. Source: pi 1.6.0 source, observed.
-fn unsupported_image(content: &[Block], context: &ToolContext) -> Option<Value> {
-    let has_image = content.iter().any(|block| matches!(block, Block::Image { .. }));
-    let model = context.imageless_model.as_ref().filter(|_| has_image && context.rules.structured_content)?;
-    Some(json!({ "imageUnsupportedByModel": model }))
 }
 
 /// The structured result: the text, or the image with the text as a note.

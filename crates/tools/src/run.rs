@@ -57,8 +57,6 @@ pub struct ToolContext {
     pub rules: &'static DialectTools,
     /// Whether images that are too large for providers are scaled down (the setting `images.autoResize`).
     pub scales_images: bool,
-    /// Id of the model, if it does not take images.
-    pub imageless_model: Option<String>,
     /// Registry of process groups.
     pub processes: Processes,
     /// What is done outside of this process.

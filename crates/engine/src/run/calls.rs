@@ -133,7 +133,6 @@ impl Engine {
         let session = Box::new(ToolSession {
             id: self.store.session.id().to_owned(),
             file: self.session_file(),
-            takes_images: model.as_ref().is_none_or(|model| model.input.contains(&InputKind::Image)),
             model: model.map(|model| (model.provider, model.id)),
             level: self.models.level,
         });

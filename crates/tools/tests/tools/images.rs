@@ -7,8 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use image::codecs::gif::GifEncoder;
 use image::{DynamicImage, Frame, ImageEncoder, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
-use pi_rpc_protocol::Dialect;
-use pi_rpc_tools::{Block, ToolContext, ToolOutput, run};
+use pi_rpc_tools::{Block, ToolOutput};
 use serde_json::json;
 
 /// The largest image that is passed on, in bytes of base64.
@@ -57,15 +56,6 @@ async fn fitting_image_is_passed_unchanged() {
     assert_ok(&output, "Read image file [image/png]");
     assert_eq!(shown(&output), (bytes, "image/png"));
     assert_eq!(output.details, None);
-}
-
-#[tokio::test]
-async fn image_names_model_without_images() {
-    let place = Place { rules: &Dialect::Pi1.record().tools, ..Place::new() };
-    place.write("picture", png(RgbImage::new(1, 1)));
-    let context = ToolContext { imageless_model: Some("oak".to_owned()), ..place.context() };
-    let output = run("read", &json!({ "path": "picture" }), context).await;
-    assert_eq!(output.details, Some(json!({ "imageUnsupportedByModel": "oak" })));
 }
 
 #[tokio::test]

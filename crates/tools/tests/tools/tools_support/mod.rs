@@ -63,7 +63,6 @@ impl Place {
             shell: self.shell.clone(),
             rules: self.rules,
             scales_images: self.scales_images,
-            imageless_model: None,
             processes: self.processes.clone(),
         }
     }
