@@ -364,11 +364,14 @@ impl Judge {
                     self.session_file.add_message(&message);
                     self.process.was_at_rest = false;
                 }
-                self.session_file.observe(&frame);
                 self.process.has_chunks |= selects_chunks(&frame);
                 self.track_dialog(&frame);
                 let emission = Emission::Frame(frame);
-                violations.extend(self.machine.observe(&emission, cut));
+                let broken = self.machine.observe(&emission, cut);
+                if let Emission::Frame(frame) = &emission {
+                    self.session_file.observe(frame, broken.is_empty());
+                }
+                violations.extend(broken);
                 let seen = Kind::of_emitted(&emission);
                 violations.extend(self.missing_members(&faults, &kind, seen, met));
                 seen

@@ -6,10 +6,10 @@
 
 use pi_rpc_machine::Findings;
 use pi_rpc_machine::Rule;
-use pi_rpc_protocol::{AgentSessionEvent, Outbound, RpcResponse, RpcSuccess};
+use pi_rpc_protocol::{AgentSessionEvent, Model, Outbound, RpcExtensionUIRequest, RpcResponse, RpcSuccess};
 use serde_json::Value;
 use std::{
-    collections::{BTreeMap, HashSet, VecDeque, btree_map::Entry},
+    collections::{BTreeMap, HashSet, VecDeque},
     hash::{DefaultHasher, Hash, Hasher},
 };
 
@@ -21,11 +21,29 @@ const ENTRY_ROLES: [&str; 4] = ["user", "assistant", "toolResult", "system"];
 /// The complete messages of a conversation, as digests, to compare session files with.
 #[derive(Clone, Default)]
 pub struct SessionFileCheck {
-    /// Digests by [`message_key`]: several if messages of one role came in the same millisecond.
-    digests: BTreeMap<String, VecDeque<u64>>,
+    /// Messages by [`message_key`]: several if messages of one role came in the same millisecond.
+    messages: BTreeMap<String, VecDeque<CompleteMessage>>,
     /// The keys in the order of the messages.
     order: VecDeque<String>,
+    /// The number of messages so far.
+    count: u64,
+    /// The number of messages before the second process; `None` until it starts.
+    first_process: Option<u64>,
+    /// The number of processes so far.
+    processes: u64,
+    /// Whether a command has changed the model or the thinking level.
+    has_changed_models: bool,
     session: Session,
+}
+
+/// A complete message.
+#[derive(Clone, Copy)]
+struct CompleteMessage {
+    /// The number of the message, in the order of the conversation.
+    number: u64,
+    digest: u64,
+    /// Whether it is an answer that has failed.
+    has_failed: bool,
 }
 
 /// The open session.
@@ -35,15 +53,25 @@ struct Session {
     id: Option<String>,
     /// The keys of its latest messages.
     messages: VecDeque<String>,
+    /// Its model and thinking level, if a frame has shown them and none may have changed them since.
+    model: Option<String>,
+    level: Option<String>,
     /// Whether extensions may have changed the session without a frame.
     may_be_changed: bool,
+    /// Whether a reported state has broken a rule.
+    is_doubted: bool,
+    /// Whether a message has begun in the wrong place.
+    is_misplaced: bool,
 }
 
 impl SessionFileCheck {
     /// Adds a complete message.
     pub fn add_message(&mut self, message: &Value) {
         let Some(name) = message_key(message) else { return };
-        self.digests.entry(name.clone()).or_default().push_back(digest(message));
+        self.count += 1;
+        let has_failed = message.get("errorMessage").is_some();
+        let complete = CompleteMessage { number: self.count, digest: digest(message), has_failed };
+        self.messages.entry(name.clone()).or_default().push_back(complete);
         if message.get("role").and_then(Value::as_str).is_some_and(|role| ENTRY_ROLES.contains(&role)) {
             self.session.messages.push_back(name.clone());
             if self.session.messages.len() > MAX_MESSAGES {
@@ -53,31 +81,56 @@ impl SessionFileCheck {
         self.order.push_back(name);
         if self.order.len() > MAX_MESSAGES
             && let Some(oldest) = self.order.pop_front()
-            && let Entry::Occupied(mut digests) = self.digests.entry(oldest)
         {
-            digests.get_mut().pop_front();
-            if digests.get().is_empty() {
-                digests.remove();
-            }
+            // Those with the same key would look repeated.
+            self.messages.remove(&oldest);
         }
     }
 
     /// Forgets the open session: another one may be open now.
     pub fn request_session_change(&mut self) {
-        (self.session.id, self.session.messages) = (None, VecDeque::new());
+        let may_be_changed = self.session.may_be_changed;
+        self.session = Session { may_be_changed, ..Session::default() };
     }
 
     /// Starts a new process, which loads extensions or not.
     pub fn begin_process(&mut self, has_extensions: bool) {
+        self.processes += 1;
+        if self.processes == 2 {
+            self.first_process = Some(self.count);
+        }
         self.session = Session { may_be_changed: has_extensions, ..Session::default() };
     }
 
-    /// Follows which session is open.
-    pub fn observe(&mut self, frame: &Outbound) {
+    /// Follows which session is open. What a frame says that breaks a rule is not believed, so that one fault is found once.
+    pub fn observe(&mut self, frame: &Outbound, is_legal: bool) {
         use RpcSuccess as Success;
         match frame {
+            Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(_)) if !is_legal => {
+                self.session.is_misplaced = true;
+            }
+            Outbound::Response(RpcResponse::Success(Success::GetState(_) | Success::GetSessionStats(_)))
+                if !is_legal =>
+            {
+                (self.session.id, self.session.model, self.session.level) = (None, None, None);
+                self.session.is_doubted = true;
+            }
+            Outbound::Response(RpcResponse::Success(Success::GetState(_) | Success::GetSessionStats(_)))
+                if self.session.is_doubted => {}
             Outbound::Response(RpcResponse::Success(success)) => match success {
-                Success::GetState(it) => self.session.id = Some(it.data.session_id.clone()),
+                Success::GetState(it) => {
+                    let name = |model: &Model| format!("{}/{}", model.provider, model.id);
+                    self.session.id = Some(it.data.session_id.clone());
+                    self.session.model = it.data.model.as_ref().map(name);
+                    self.session.level = it.data.thinking_level.map(|level| level.as_str().to_owned());
+                }
+                Success::SetModel(_)
+                | Success::CycleModel(_)
+                | Success::SetThinkingLevel(_)
+                | Success::CycleThinkingLevel(_) => {
+                    self.has_changed_models = true;
+                    (self.session.model, self.session.level) = (None, None);
+                }
                 Success::GetSessionStats(it) => self.session.id = Some(it.data.session_id.clone()),
                 success if success.command().replaces_session() => self.request_session_change(),
                 _ => {}
@@ -85,6 +138,9 @@ impl SessionFileCheck {
             Outbound::AgentSessionEvent(AgentSessionEvent::AutoCompactionEnd(_)) => {
                 self.request_session_change()
             }
+            // Some servers remove a widget that belongs to no extension.
+            Outbound::ExtensionUIRequest(RpcExtensionUIRequest::SetWidget(widget))
+                if widget.widget_lines.is_none() => {}
             Outbound::ExtensionUIRequest(_) | Outbound::ExtensionError(_) => {
                 self.session.may_be_changed = true
             }
@@ -102,6 +158,155 @@ impl SessionFileCheck {
             self.check_completeness(lines, found);
         }
         self.check_tree(lines, found);
+        if !self.session.may_be_changed {
+            self.check_header(lines, found);
+            if !self.session.is_misplaced {
+                self.check_order(lines, found);
+            }
+            self.check_chain(lines, found);
+            self.check_models(lines, found);
+        }
+    }
+
+    /// Judges that the file with a message of the open session has the id of that session.
+    fn check_header(&self, lines: &[Value], found: &mut Findings) {
+        let (Some(id), Some(header)) = (&self.session.id, lines.first()) else { return };
+        let has_own = || {
+            let mut keys = lines.iter().filter_map(|line| message_key(line.get("message")?));
+            keys.any(|key| self.session.messages.contains(&key))
+        };
+        let told = header.get("id").and_then(Value::as_str);
+        if told != Some(id) && header.get("type").is_some_and(|it| it == "session") && has_own() {
+            let what = "the id of the session that has said these messages, in the header of the file";
+            found.fail_with_difference(Rule::FileTree, "/lines/0/id", what, id, &told);
+        }
+    }
+
+    /// Judges that the messages of the file have the order of the conversation, each once.
+    fn check_order(&self, lines: &[Value], found: &mut Findings) {
+        let mut last = 0;
+        for (place, line) in lines.iter().enumerate() {
+            let Some(messages) = self.emitted(line) else { continue };
+            let digest = digest(&line["message"]);
+            let mut same = messages.iter().filter(|message| message.digest == digest).map(|it| it.number);
+            let next = same.clone().find(|number| *number > last);
+            // There is another check for a message that was changed.
+            if let (None, Some(_)) = (next, same.next()) {
+                let line = place + 1;
+                let expected = format!(
+                    "the messages in the order in which they were said, each once, not that of line {line}"
+                );
+                let (before, got) =
+                    (format!("after message {last} of the conversation"), &line_role(lines, place));
+                return found.fail_with_difference(
+                    Rule::FileTree,
+                    &format!("/lines/{place}/message"),
+                    expected,
+                    &before,
+                    got,
+                );
+            }
+            last = next.unwrap_or(last);
+        }
+    }
+
+    /// Judges that the entries follow each other, in a file whose messages were all said here and have not failed.
+    fn check_chain(&self, lines: &[Value], found: &mut Findings) {
+        let is_plain = |line: &Value| match line["type"].as_str() {
+            Some("message") => {
+                let has_events = line["message"]["role"].as_str().is_some_and(|it| ENTRY_ROLES.contains(&it));
+                !has_events
+                    || self.emitted(line).is_some_and(|them| them.iter().all(|message| !message.has_failed))
+            }
+            kind => {
+                matches!(kind, Some("session" | "model_change" | "thinking_level_change" | "session_info"))
+            }
+        };
+        if !lines.iter().all(is_plain) {
+            return;
+        }
+        for (place, pair) in lines.windows(2).enumerate().skip(1) {
+            let (before, parent) = (&pair[0]["id"], &pair[1]["parentId"]);
+            if before.is_string() && parent != before {
+                let (at, what) =
+                    (format!("/lines/{}/parentId", place + 1), "the entry of the line before it");
+                return found.fail_with_difference(Rule::FileTree, &at, what, before, parent);
+            }
+        }
+    }
+
+    /// Judges that the answers are of models and levels that the file has set above them, and that the last ones are those of
+    /// the state. A file that was continued by another process, or begun as a copy, may lack them.
+    fn check_models(&self, lines: &[Value], found: &mut Findings) {
+        let is_copy = lines.first().is_some_and(|header| header.get("parentSession").is_some());
+        if is_copy && self.has_changed_models {
+            return;
+        }
+        let until = self.first_process.unwrap_or(u64::MAX);
+        let (mut models, mut levels) = (Vec::new(), Vec::new());
+        let (mut are_own, mut is_judged) = (true, true);
+        for (place, line) in lines.iter().enumerate() {
+            let text = |key: &str| line.get(key).and_then(Value::as_str);
+            match text("type") {
+                Some("model_change") if text("role").is_none_or(|role| role == "default") => {
+                    models.extend(match (text("provider"), text("modelId"), text("model")) {
+                        (Some(provider), Some(id), _) => Some(format!("{provider}/{id}")),
+                        (_, _, model) => model.map(str::to_owned),
+                    });
+                }
+                Some("thinking_level_change") => levels.extend(text("thinkingLevel").map(str::to_owned)),
+                Some("message") => {
+                    let own = self.emitted(line).filter(|it| it.iter().all(|it| it.number <= until));
+                    are_own &= own.is_some();
+                    if is_judged && own.is_some_and(|it| it.iter().all(|it| !it.has_failed)) {
+                        is_judged = Self::check_answer(&line["message"], place, (&models, &levels), found);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !are_own || !is_judged || self.processes > 1 {
+            return;
+        }
+        let told =
+            [("model", &self.session.model, models.last()), ("level", &self.session.level, levels.last())];
+        for (name, told, last) in told {
+            if let (Some(told), Some(last)) = (told, last) {
+                let what = format!("the {name} of the state, set last in the file");
+                found.expect_same(Rule::FileTree, "/lines", &what, told, last);
+            }
+        }
+    }
+
+    /// Judges that an answer is of a model and a level that were set above its line. Returns whether it is.
+    fn check_answer(
+        message: &Value,
+        place: usize,
+        (models, levels): (&[String], &[String]),
+        found: &mut Findings,
+    ) -> bool {
+        let text = |key: &str| message.get(key).and_then(Value::as_str);
+        if text("role") != Some("assistant") {
+            return true;
+        }
+        let model = format!("{}/{}", text("provider").unwrap_or_default(), text("model").unwrap_or_default());
+        if let Some(set) = models.last().filter(|_| !models.contains(&model)) {
+            let (at, what) = (format!("/lines/{place}/message/model"), "a model that was set above");
+            found.fail_with_difference(Rule::FileTree, &at, what, set, &model);
+            return false;
+        }
+        let level = text("thinkingLevel").map(str::to_owned).filter(|level| !levels.contains(level));
+        if let (Some(set), Some(level)) = (levels.last(), level) {
+            let (at, what) = (format!("/lines/{place}/message/thinkingLevel"), "a level that was set above");
+            found.fail_with_difference(Rule::FileTree, &at, what, set, &level);
+            return false;
+        }
+        true
+    }
+
+    /// The messages that were emitted with the key of the message of a line.
+    fn emitted(&self, line: &Value) -> Option<&VecDeque<CompleteMessage>> {
+        self.messages.get(&message_key(line.get("message")?)?)
     }
 
     /// Judges whether the file of the open session has all its messages.
@@ -157,13 +362,19 @@ impl SessionFileCheck {
 
     /// Judges whether a message of the file equals the one in the conversation, if that was recorded.
     fn check_message(&self, message: &Value, line: usize, found: &mut Findings) {
-        let digests = message_key(message).and_then(|name| self.digests.get(&name));
-        if let Some(digests) = digests {
-            found.expect(Rule::FileTree, digests.contains(&digest(message)), || {
+        let emitted = message_key(message).and_then(|name| self.messages.get(&name));
+        if let Some(emitted) = emitted {
+            let digest = digest(message);
+            found.expect(Rule::FileTree, emitted.iter().any(|it| it.digest == digest), || {
                 format!("the message of line {line} as its `message_end` said it")
             });
         }
     }
+}
+
+/// The role of the message in a line.
+fn line_role(lines: &[Value], place: usize) -> String {
+    lines[place]["message"]["role"].as_str().unwrap_or_default().to_owned()
 }
 
 /// The key of a message: its role, timestamp and tool call.

@@ -13,6 +13,10 @@ use pi_rpc_protocol::{
 pub struct AbortedCalls {
     /// The frame of the first such call in the current run.
     ended: Option<u64>,
+    /// The frame of an answer that was aborted although nothing was to stop the run. A process that is ending does that, too.
+    causeless: Option<u64>,
+    /// Whether the server itself stops answers.
+    ends_answers: bool,
 }
 
 impl AbortedCalls {
@@ -26,7 +30,12 @@ impl AbortedCalls {
     ) {
         use AgentSessionEvent as Event;
         match event {
-            Event::AgentStart(_) | Event::AgentEnd(_) => self.ended = None,
+            // A process that begins another run is not ending.
+            Event::AgentStart(_) => {
+                self.ended = None;
+                self.goes_on(at, found);
+            }
+            Event::AgentEnd(_) => self.ended = None,
             Event::ToolExecutionEnd(end)
                 if stopped
                     && end.parent_tool_call_id.is_none()
@@ -39,7 +48,10 @@ impl AbortedCalls {
                 });
                 self.ended = Some(at.frame);
             }
+            // These stop an answer, too.
+            Event::TtsrTriggered(_) => self.ends_answers = true,
             Event::MessageEnd(end) => {
+                self.answered(&end.message, stopped, at);
                 if let AgentMessage::Assistant(answer) = &end.message
                     && let Some(ended) = self.ended.take()
                 {
@@ -55,10 +67,28 @@ impl AbortedCalls {
         }
     }
 
+    fn answered(&mut self, message: &AgentMessage, stopped: bool, at: &FrameContext) {
+        let AgentMessage::Assistant(answer) = message else { return };
+        let is_excused = stopped || self.ends_answers || at.has_extensions || !at.whole || at.now.closing;
+        if answer.stop_reason == StopReason::Aborted && !is_excused {
+            self.causeless = Some(at.frame);
+        }
+    }
+
+    /// Judges, once the process has gone on, that an answer was not aborted by itself.
+    pub fn goes_on(&mut self, at: &FrameContext, found: &mut Findings) {
+        let Some(frame) = self.causeless.take().filter(|_| !at.has_extensions && !at.now.closing) else {
+            return;
+        };
+        found.with_cause(Some(frame), |found| {
+            found.fail(Rule::AbortEffect, "no aborted answer before, as nothing has stopped it");
+        });
+    }
+
     /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, kind: Kind) {
         if kind.is_event() {
-            self.ended = None;
+            (self.ended, self.causeless) = (None, None);
         }
     }
 }

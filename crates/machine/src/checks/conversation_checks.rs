@@ -6,6 +6,7 @@
 use super::{
     aborted_calls::AbortedCalls,
     after_run::AfterRun,
+    background_jobs::BackgroundJobs,
     compaction::ManualCompactions,
     counts::Counts,
     delays::Delays,
@@ -38,8 +39,8 @@ use crate::{
     state::State,
 };
 use pi_rpc_protocol::{
-    AgentSessionEvent, DialectPromptAck, Emission, Inbound, Outbound, PromptDisposition, RpcResponse,
-    RpcSuccess, RuleId as Rule, SessionMember,
+    AgentSessionEvent, DialectPromptAck, Emission, FlowState, Inbound, Outbound, PromptDisposition,
+    RpcResponse, RpcSuccess, RuleId as Rule, SessionMember,
 };
 
 /// All checks that take in every frame, legal or not.
@@ -68,6 +69,7 @@ pub struct ConversationChecks {
     switches: Switches,
     delays: Delays,
     aborted_calls: AbortedCalls,
+    background_jobs: BackgroundJobs,
 }
 
 impl ConversationChecks {
@@ -169,11 +171,12 @@ impl ConversationChecks {
                 self.after_run.on_event(event, at, unqueued, retries, &mut self.obligations, found);
                 let waits = |text: &str| self.queues.may_hold(text);
                 self.prompts.on_event(event, at, waits, &mut self.obligations, found);
-                self.prompt_results.on_event(event, at, found);
+                self.prompt_results.on_event(event, at, waits, found);
                 self.queues.on_event(event, self.turn_boundaries.takes_follow_ups(), at, found);
                 let (stopped, steered) = (self.turn_boundaries.is_stopped(), self.queues.steers());
                 self.skipped_calls.on_event(event, at, stopped, steered, found);
                 self.aborted_calls.on_event(event, stopped, at, found);
+                self.background_jobs.on_event(event, at, found);
                 self.delays.on_event(event, self.prompts.is_opening(), at, found);
                 self.turn_boundaries.on_event(event, at, &mut self.queues, found);
                 self.switches.on_event(event, at, found);
@@ -226,6 +229,7 @@ impl ConversationChecks {
         self.turn_boundaries.on_unread_event(kind);
         self.skipped_calls.on_unread_event(kind);
         self.aborted_calls.on_unread_event(kind);
+        self.background_jobs.on_unread_event(kind);
         self.queues.on_unread_event(kind);
         self.host_tools.on_unread_event(kind);
         if kind.is_event() {
@@ -271,6 +275,7 @@ impl ConversationChecks {
         };
         if done {
             self.queues.doubt();
+            self.shell_outputs.on_stop();
             self.session_events.on_unread_event();
             self.prompt_results.doubt();
             self.state.on_unread_event(at);
@@ -297,9 +302,12 @@ impl ConversationChecks {
         }
         match starts {
             true => self.prompts.on_acknowledged(request.number, at, &mut self.obligations),
-            false => self.prompts.on_not_started(request.number, &mut self.obligations),
+            false => self.prompts.on_not_started(request.number, answer.success, &mut self.obligations),
         }
         if let ResponseMatch::First(request) = answered {
+            if request.met == [FlowState::Idle] && success.is_some() {
+                self.aborted_calls.goes_on(at, found);
+            }
             self.obligations.on_response(request, requests, at, found);
             self.turn_boundaries.on_response(request.command);
             self.delays.on_response(request, success, requests, at, found);
@@ -314,6 +322,9 @@ impl ConversationChecks {
         self.session_events.on_response(request, answer.success, at, found);
         self.skipped_calls.on_response(request, answer.success);
         self.switches.on_response(request, answer.success);
+        if has_invalid_lines(requests) {
+            self.shell_outputs.on_stop();
+        }
         self.shell_outputs.on_response(request, success, at, found);
         self.session.on_response(answer, success, request, requests, at, found);
         match success {

@@ -7,6 +7,7 @@
 
 pub(super) mod aborted_calls;
 pub(super) mod after_run;
+pub(super) mod background_jobs;
 pub(super) mod compaction;
 pub(super) mod conversation_checks;
 pub(super) mod counts;
@@ -47,6 +48,7 @@ pub(super) mod state_checks;
 pub(super) mod stored_message;
 pub(super) mod success_data;
 pub(super) mod switches;
+mod tool_errors;
 pub(super) mod turn;
 pub(super) mod turn_boundaries;
 pub(super) mod usage;

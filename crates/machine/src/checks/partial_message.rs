@@ -13,7 +13,6 @@ use pi_rpc_protocol::{
     parse_partial,
 };
 use serde::Serialize;
-use serde_json::Number;
 
 #[derive(Clone, Debug)]
 /// An assistant message that is being streamed.
@@ -28,6 +27,10 @@ pub struct PartialMessage {
     overlaps: bool,
     /// The content of the last snapshot, if the dialect has snapshots.
     shown: Option<Vec<AssistantContent>>,
+    /// The newest id of the provider's response.
+    response_id: Option<String>,
+    /// The newest usage that is not empty.
+    usage: Option<Usage>,
 }
 
 #[derive(Clone, Debug)]
@@ -50,6 +53,8 @@ impl PartialMessage {
             incomplete: false,
             overlaps: false,
             shown: None,
+            response_id: start.response_id.clone(),
+            usage: Some(start.usage.clone()).filter(has_tokens),
         }
     }
 
@@ -90,7 +95,16 @@ impl PartialMessage {
         if let Some(update) = &update {
             self.update(update, found);
         }
+        if let Some(usage) = event.usage.as_ref().filter(|usage| has_tokens(usage)) {
+            self.usage = Some(usage.clone());
+        }
         let Some(message) = &event.message else { return };
+        if has_tokens(&message.usage) {
+            self.usage = Some(message.usage.clone());
+        }
+        if message.response_id.is_some() && message.response_id != self.response_id {
+            self.response_id.clone_from(&message.response_id);
+        }
         if let Some((update, block)) = update
             .and_then(|update| Some((update.index, self.blocks.get(update.index)?)))
             .filter(|_| !self.incomplete)
@@ -111,7 +125,16 @@ impl PartialMessage {
             let what = "the same content in `message` and `partial`";
             found.expect_same(rule, at, what, &message.content, &partial.content);
             let (at, what) = ("/assistantMessageEvent/partial", "the same in `message` and `partial`");
-            found.expect_same(Rule::PartialEqRest, at, what, &Metadata::of(message), &Metadata::of(partial));
+            match has_same_metadata(message, partial) {
+                true => found.pass(Rule::PartialEqRest),
+                false => {
+                    // Other rules compare these.
+                    let (content, stop_reason) = (message.content.clone(), message.stop_reason);
+                    let usage = message.usage.clone();
+                    let partial = AssistantMessage { content, stop_reason, usage, ..partial.clone() };
+                    found.fail_with_difference(Rule::PartialEqRest, at, what, message, &partial);
+                }
+            }
             found.expect_same(
                 Rule::PartialEqEnd,
                 at,
@@ -148,11 +171,22 @@ impl PartialMessage {
         });
     }
 
-    /// Judges the complete message. A failed one may contain more or less than was streamed.
+    /// Judges the complete message. A failed one may contain more than was streamed.
     pub fn end(&self, message: &AssistantMessage, failed: bool, dialect: Dialect, found: &mut Findings) {
         self.constant(message, found);
         found.with_cause(Some(self.began), |found| self.begun(message, dialect, found));
-        if self.incomplete || failed {
+        if self.incomplete {
+            return;
+        }
+        // A failure of the loop itself has a message of its own, without what was streamed.
+        let is_own = message.stop_reason == StopReason::Error && is_blank(&message.content);
+        if !is_own && !found.has_extensions() {
+            found.with_cause(Some(self.began), |found| self.keeps(message, found));
+        }
+        if failed {
+            if !is_own && !found.has_extensions() {
+                self.end_failed(message, found);
+            }
             return;
         }
         if let Some(open) = self.blocks.iter().position(|block| block.end.is_none()) {
@@ -204,6 +238,44 @@ impl PartialMessage {
                     &ends,
                     &message.content,
                 );
+            }
+        }
+    }
+
+    /// Judges that the id and the usage that the stream has shown are not lost.
+    fn keeps(&self, message: &AssistantMessage, found: &mut Findings) {
+        if let (Some(streamed), Some(_)) = (&self.response_id, &message.response_id) {
+            let what = "the id of the response as it was streamed";
+            let told = message.response_id.as_ref().unwrap_or(streamed);
+            found.expect_same(Rule::EndEqLast, "/message/responseId", what, streamed, told);
+        }
+        if let (Some(usage), false) = (&self.usage, has_tokens(&message.usage)) {
+            let (what, told) = ("the usage that was streamed, or more", &message.usage);
+            found.fail_with_difference(Rule::EndEqLast, "/message/usage", what, usage, told);
+        }
+    }
+
+    /// Judges the content of a message that failed: each block begins with what was streamed of it.
+    fn end_failed(&self, message: &AssistantMessage, found: &mut Findings) {
+        for (place, block) in self.blocks.iter().enumerate() {
+            let streamed = block.text.trim_end_matches('\n');
+            if streamed.is_empty() || block.kind == BlockKind::Toolcall {
+                continue;
+            }
+            let whole = message.content.get(place);
+            if whole.is_some_and(|whole| whole.block_kind() == block.kind && text_of(whole).is_none()) {
+                continue;
+            }
+            let whole = whole.filter(|whole| whole.block_kind() == block.kind).and_then(text_of);
+            let rest = whole.and_then(|whole| whole.strip_prefix(streamed));
+            let is_doubled = rest == Some(streamed) && streamed.len() >= DOUBLED;
+            match rest.is_some() && !is_doubled {
+                true => found.pass(Rule::EndEqLast),
+                false => {
+                    let at = format!("/message/content/{place}/{}", block.member());
+                    let what = format!("block {place} to begin with what was streamed of it, once");
+                    found.fail_with_difference(Rule::EndEqLast, &at, what, &streamed, &whole);
+                }
             }
         }
     }
@@ -316,6 +388,19 @@ impl Block {
     }
 }
 
+/// The least length in bytes of a text that is not repeated by chance.
+const DOUBLED: usize = 16;
+
+/// Whether any tokens are counted.
+fn has_tokens(usage: &Usage) -> bool {
+    usage.total_tokens > 0 || counters(usage).iter().any(|count| *count > 0)
+}
+
+/// Whether the content has no text and no call.
+fn is_blank(content: &[AssistantContent]) -> bool {
+    content.iter().all(|block| text_of(block).is_some_and(str::is_empty))
+}
+
 fn text_of(block: &AssistantContent) -> Option<&str> {
     match block {
         AssistantContent::Text(it) => Some(&it.text),
@@ -324,21 +409,39 @@ fn text_of(block: &AssistantContent) -> Option<&str> {
     }
 }
 
-/// The members of a message that must not change after its end, except content and outcome.
-#[derive(PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata<'a> {
-    error_message: &'a Option<String>,
-    response_id: &'a Option<String>,
-    duration: &'a Option<Number>,
-    ttft: &'a Option<Number>,
-}
-
-impl<'a> Metadata<'a> {
-    const fn of(message: &'a AssistantMessage) -> Self {
-        let AssistantMessage { error_message, response_id, duration, ttft, .. } = message;
-        Self { error_message, response_id, duration, ttft }
+/// Whether two messages are equal except for content, usage and stop reason.
+fn has_same_metadata(one: &AssistantMessage, other: &AssistantMessage) -> bool {
+    macro_rules! same {
+        ($($name:ident),*) => {{
+            // Names every member, so that a new one cannot be left out.
+            let AssistantMessage { content: _, usage: _, stop_reason: _, $($name),* } = one;
+            true $(&& *$name == other.$name)*
+        }};
     }
+    same!(
+        api,
+        provider,
+        model,
+        timestamp,
+        response_id,
+        response_model,
+        raw_stop_reason,
+        provider_thinking_level,
+        diagnostics,
+        deferred,
+        end_turn,
+        error_message,
+        error_status,
+        error_id,
+        duration,
+        ttft,
+        completed_at,
+        context_snapshot,
+        retry_recovery,
+        provider_payload,
+        duration_ms,
+        thinking_level
+    )
 }
 
 /// The usage and the stop reason of a message.

@@ -20,6 +20,8 @@ pub struct PromptResults {
     outstanding: VecDeque<Prompt>,
     /// Acknowledged prompts without a result.
     acknowledged: VecDeque<Prompt>,
+    /// Prompts whose result has said that no run follows, each with the frame of the result.
+    resulted: VecDeque<(u64, Prompt)>,
     /// Whether a prompt may have been missed.
     unsure: bool,
 }
@@ -67,8 +69,14 @@ impl PromptResults {
         }
     }
 
-    /// Takes in an event.
-    pub fn on_event(&mut self, event: &AgentSessionEvent, at: &FrameContext, found: &mut Findings) {
+    /// Takes in an event. `waits` tells whether a text is or may be in a queue.
+    pub fn on_event(
+        &mut self,
+        event: &AgentSessionEvent,
+        at: &FrameContext,
+        waits: impl Fn(&str) -> bool,
+        found: &mut Findings,
+    ) {
         match event {
             AgentSessionEvent::PromptResult(result) => self.judge(result, at, found),
             AgentSessionEvent::SessionSettled(_) if at.whole && !self.unsure => {
@@ -83,8 +91,18 @@ impl PromptResults {
                 let AgentMessage::User(message) = &start.message else { return };
                 let text = text_of(&message.content);
                 let delivered = digest(text.trim());
-                let place = self.acknowledged.iter().position(|prompt| prompt.digest == delivered);
-                place.map(|place| self.acknowledged.remove(place));
+                let is_it = |prompt: &Prompt| prompt.digest == delivered;
+                if let Some(place) = self.acknowledged.iter().position(is_it) {
+                    self.acknowledged.remove(place);
+                } else if !self.outstanding.iter().any(is_it)
+                    && let Some(place) = self.resulted.iter().position(|(_, prompt)| is_it(prompt))
+                    && let Some((frame, _)) = self.resulted.remove(place)
+                    && !waits(&text)
+                {
+                    found.with_cause(Some(frame), |found| {
+                        found.fail(Rule::PromptResult, "no result for a prompt that has a run");
+                    });
+                }
             }
             _ => {}
         }
@@ -92,8 +110,15 @@ impl PromptResults {
 
     fn judge(&mut self, result: &PromptResultEvent, at: &FrameContext, found: &mut Findings) {
         let place = self.acknowledged.iter().position(|prompt| prompt.id == result.id);
-        if place.and_then(|place| self.acknowledged.remove(place)).is_none() && (self.unsure || !at.whole) {
-            return;
+        match place.and_then(|place| self.acknowledged.remove(place)) {
+            Some(prompt) if !ends_every(at) => {
+                self.resulted.push_back((at.frame, prompt));
+                if self.resulted.len() > MAX_PROMPTS {
+                    self.resulted.pop_front();
+                }
+            }
+            None if self.unsure || !at.whole => return,
+            _ => {}
         }
         found.expect(Rule::PromptResult, place.is_some(), || {
             let id = result.id.as_ref().map_or("none".to_owned(), ToString::to_string);

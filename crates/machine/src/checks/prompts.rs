@@ -34,6 +34,8 @@ pub struct Prompts {
     ran: bool,
     /// Digests of the texts that the host has queued before the first run of the process.
     queued: VecDeque<u64>,
+    /// Digests of the texts of refused prompts.
+    refused: VecDeque<u64>,
 }
 
 /// A prompt of the host.
@@ -121,8 +123,13 @@ impl Prompts {
     }
 
     /// Takes in another response to a prompt, perhaps its second.
-    pub fn on_not_started(&mut self, number: u64, obligations: &mut Obligations) {
-        self.take(number);
+    pub fn on_not_started(&mut self, number: u64, success: bool, obligations: &mut Obligations) {
+        if let Some(prompt) = self.take(number).filter(|prompt| !success && !prompt.changes) {
+            self.refused.push_back(prompt.digest);
+            if self.refused.len() > MAX_PROMPTS {
+                self.refused.pop_front();
+            }
+        }
         self.started.retain(|prompt| prompt.number != number);
         obligations.fulfil(ObligationKind::Run(number));
     }
@@ -219,6 +226,9 @@ impl Prompts {
                         "a prompt first, as what is queued while nothing goes on waits for one".to_owned()
                     });
                 }
+                if opening.is_some() && !at.cut && !at.has_extensions {
+                    self.refused_runs(text_of(&message.content).trim(), &waits, found);
+                }
                 self.on_user_message(message, opening.is_some(), at, waits, obligations, found);
             }
             AgentMessage::Assistant(_) => self.answers(obligations, found),
@@ -227,6 +237,21 @@ impl Prompts {
                     opening.added = true;
                 }
             }
+        }
+    }
+
+    /// Judges that a run does not begin with the text of a prompt that was refused.
+    fn refused_runs(&mut self, text: &str, waits: &impl Fn(&str) -> bool, found: &mut Findings) {
+        if self.refused.is_empty() || waits(text) {
+            return;
+        }
+        let text = digest(text);
+        let is_again = self.started.iter().chain(&self.outstanding).any(|prompt| prompt.digest == text);
+        if let Some(place) = self.refused.iter().position(|refused| *refused == text)
+            && !is_again
+        {
+            self.refused.remove(place);
+            found.fail(Rule::RunCause, "no run for a prompt that was refused");
         }
     }
 

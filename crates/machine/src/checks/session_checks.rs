@@ -18,6 +18,7 @@ use crate::{
         entries::{self, Entries},
         fork_points::ForkPoints,
         inactive_sessions::InactiveSessions,
+        known_state::LONG,
         message_log::{MessageLog, Summary, is_fork_point},
         message_record::{
             MessageKey, MessageRecord, MessageUsage, Presence, answer_text, is_blank, shown_text,
@@ -29,13 +30,16 @@ use crate::{
 };
 use pi_rpc_protocol::{
     AgentEndEvent, AgentMessage, AgentMessageKind as Role, AgentSessionEvent, AgentSessionEventKind,
-    AssistantMessage, CompactionAction, CompactionReason, CompactionResult, ContextEditEntry, RpcCommand,
-    RpcCommandKind, RpcExtensionUIRequest, RuleId as Rule, SessionEntry, SessionMember, StopReason, errors,
+    AssistantMessage, CompactionAction, CompactionReason, CompactionResult, ContextEditEntry, Model,
+    RpcCommand, RpcCommandKind, RpcExtensionUIRequest, RuleId as Rule, SessionEntry, SessionMember,
+    StopReason, errors,
 };
 use std::{collections::VecDeque, mem};
 
 /// The most outstanding commands that are kept.
 const MAX_COMMANDS: usize = 4096;
+/// The most answers that are kept until their prices are known.
+const MAX_UNPRICED: usize = 64;
 /// The most characters of the newest answer in a finding.
 const SHOWN: usize = 80;
 /// The length in bytes below which every server stores a text unchanged.
@@ -59,6 +63,8 @@ pub struct SessionChecks {
     pub(super) forks: ForkPoints,
     pub(super) entries: Entries,
     pub(super) prices: Prices,
+    /// The latest answers of models whose prices are not known, without their content, each with its frame.
+    unpriced: VecDeque<(u64, AssistantMessage)>,
     /// The context window of the current model; `None` if the model may have changed.
     pub(super) window: Option<u64>,
     /// The digest and the beginning of the newest answer's text.
@@ -74,11 +80,27 @@ pub struct SessionChecks {
     pub(super) file: Option<String>,
     /// Whether the session was created in this process, so that the server has named its file.
     pub(super) has_begun: bool,
+    /// Whether the session is or may be a part of another one, which may have another model than its entries say.
+    pub(super) has_forked: bool,
     /// The frame of the newest message of an extension.
     pub(super) extension_message: u64,
     /// The inactive sessions.
     pub(super) left: InactiveSessions,
     pub(super) run: RunNotes,
+    /// The number of messages that were emitted.
+    pub(super) emitted: u64,
+    /// The number of messages that was reported last while an answer streamed.
+    pub(super) streamed: Option<StreamedCount>,
+}
+
+/// A number of messages that was reported while an answer streamed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StreamedCount {
+    pub(super) count: u64,
+    /// The number of messages that were emitted until then.
+    pub(super) emitted: u64,
+    pub(super) epoch: u64,
+    pub(super) frame: u64,
 }
 
 /// Arguments of a command that its response does not repeat.
@@ -337,7 +359,7 @@ impl SessionChecks {
 
     /// Takes in a complete message.
     fn on_message(&mut self, message: &AgentMessage, at: &FrameContext, found: &mut Findings) {
-        self.version += 1;
+        (self.version, self.emitted) = (self.version + 1, self.emitted + 1);
         self.context = ContextSize::behind(message);
         let item = MessageRecord::of(message, !at.cut);
         self.memory.add(&item);
@@ -360,6 +382,7 @@ impl SessionChecks {
         }
         if let AgentMessage::Assistant(answer) = message {
             self.check_costs(answer, found);
+            self.keep_unpriced(answer, at);
             // Some servers shorten long texts when they store them.
             let is_short = answer_text(answer).len() < STORED_WHOLE;
             self.answer_texts.add(item.key.name, item.text.filter(|_| is_short));
@@ -379,6 +402,30 @@ impl SessionChecks {
         {
             self.log.doubt_run_entries();
             self.session = Totals::default();
+        }
+    }
+
+    /// Learns the prices of a model, and judges the earlier answers of it.
+    pub(super) fn learn_prices(&mut self, model: &Model, found: &mut Findings) {
+        self.prices.learn(model);
+        let is_of_it = |(_, answer): &(u64, AssistantMessage)| {
+            answer.provider == model.provider && answer.model == model.id
+        };
+        let (answers, rest): (VecDeque<_>, VecDeque<_>) =
+            mem::take(&mut self.unpriced).into_iter().partition(is_of_it);
+        for (frame, answer) in answers {
+            found.with_cause(Some(frame), |found| self.check_costs(&answer, found));
+        }
+        self.unpriced = rest;
+    }
+
+    /// Keeps the usage of an answer until the prices of its model are known.
+    fn keep_unpriced(&mut self, answer: &AssistantMessage, at: &FrameContext) {
+        if self.prices.costs_of(answer).is_none() && answer.usage.total_tokens > 0 && !at.cut {
+            self.unpriced.push_back((at.frame, AssistantMessage { content: Vec::new(), ..answer.clone() }));
+            if self.unpriced.len() > MAX_UNPRICED {
+                self.unpriced.pop_front();
+            }
         }
     }
 
@@ -473,7 +520,8 @@ impl SessionChecks {
         let keeps = whole && !at.has_extensions && !has_payload && !self.log.is_running();
         let first = self.entries.first_from(&result.first_kept_entry_id).filter(|_| keeps);
         let keeps_last = keeps && at.whole && !self.has_shells;
-        self.log.compact(whole.then_some(summary), first, keeps_last);
+        let is_known = whole || result.summary.len() < LONG;
+        self.log.compact(is_known.then_some(summary), first, keeps_last);
         self.shells.doubt();
         self.memory = Totals::default();
         self.newest = None;

@@ -17,7 +17,9 @@ use crate::{
         totals::Totals,
     },
 };
-use pi_rpc_protocol::{EntryList, EntryTree, ForkMessage, ForkResult, RuleId as Rule, SessionEntry};
+use pi_rpc_protocol::{
+    AgentMessage, EntryList, EntryTree, ForkMessage, ForkResult, RuleId as Rule, SessionEntry,
+};
 use std::collections::HashMap;
 
 impl SessionChecks {
@@ -29,6 +31,7 @@ impl SessionChecks {
         at: &FrameContext,
         found: &mut Findings,
     ) {
+        self.has_forked = true;
         let Some(CommandArguments::Fork(entry)) = arguments else { return self.leave() };
         if let (Some(text), false) =
             (result.text.as_ref().filter(|_| !at.cut), self.may_be_changed_by_extensions())
@@ -222,6 +225,9 @@ impl SessionChecks {
                 None => String::new(),
             }
         });
+        if fault.is_none() && self.log.is_whole() && read.since.is_none() && !self.has_forked {
+            of_set_models(&list.entries, found);
+        }
         if is_calm {
             let missing = self.shells.missing_from(self.entries.shells());
             found.expect(Rule::EntriesSaid, missing == 0, || {
@@ -297,6 +303,37 @@ impl SessionChecks {
             found.expect(Rule::EntriesKept, self.may_be_changed_by_extensions() || leaf == last, || {
                 "the leaf that `get_entries` has at /data/leafId".to_owned()
             });
+        }
+    }
+}
+
+/// Judges that answers are of models and levels that an entry above has set.
+fn of_set_models(entries: &[SessionEntry], found: &mut Findings) {
+    let (mut models, mut levels) = (Vec::new(), Vec::new());
+    for (place, entry) in entries.iter().enumerate() {
+        match entry {
+            SessionEntry::ModelChange(change) => {
+                models.extend(change.provider.as_deref().zip(change.model_id.as_deref()));
+            }
+            SessionEntry::ThinkingLevelChange(change) => levels.extend(change.thinking_level.as_deref()),
+            SessionEntry::Message(entry) => {
+                let AgentMessage::Assistant(answer) = &entry.message else { continue };
+                if answer.error_message.is_some() {
+                    continue;
+                }
+                let at = format!("/data/entries/{place}/message");
+                let model = (answer.provider.as_str(), answer.model.as_str());
+                if let Some(set) = models.last().filter(|_| !models.contains(&model)) {
+                    let (at, what) = (format!("{at}/model"), "a model that an entry above has set");
+                    return found.fail_with_difference(Rule::EntriesCaused, &at, what, &set.1, &model.1);
+                }
+                let level = answer.thinking_level.map(|level| level.as_str());
+                if let (Some(set), Some(level)) = (levels.last(), level.filter(|it| !levels.contains(it))) {
+                    let (at, what) = (format!("{at}/thinkingLevel"), "a level that an entry above has set");
+                    return found.fail_with_difference(Rule::EntriesCaused, &at, what, set, &level);
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -14,7 +14,13 @@ use std::mem;
 impl SessionChecks {
     /// Stores what is known of the session that is left, for when it is reopened.
     pub(super) fn store_session(&mut self) {
-        let Some(file) = self.file.take() else { return self.left.forget() };
+        let Some(file) = self.file.take() else {
+            // A session of this process has a file of its own.
+            if !self.has_begun {
+                self.left.forget();
+            }
+            return;
+        };
         // Servers differ in what they store of an unfinished run.
         let is_known =
             !self.log.is_running() && !self.may_be_changed_by_extensions() && self.log.has_answer();

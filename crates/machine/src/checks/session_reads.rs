@@ -6,7 +6,7 @@
 use super::{
     frame_context::FrameContext,
     pending_read::{Interference, PendingRead},
-    session_checks::{CommandArguments, SessionChecks},
+    session_checks::{CommandArguments, SessionChecks, StreamedCount},
 };
 use crate::{
     findings::Findings,
@@ -16,7 +16,7 @@ use crate::{
         digest::text_digest,
         entries,
         fork_points::ForkMismatch,
-        known_state::changes_session,
+        known_state::{LONG, changes_session},
         message_log::{KeptFault, ListedMessages},
         message_record::{MessageRecord, Presence},
         shells::ShellFault,
@@ -50,7 +50,7 @@ impl SessionChecks {
         }
         if request.command.is_read() {
             if let Some(RpcSuccess::GetAvailableModels(it)) = success {
-                it.data.models.iter().for_each(|model| self.prices.learn(model));
+                it.data.models.iter().for_each(|model| self.learn_prices(model, found));
             }
             return;
         }
@@ -97,7 +97,11 @@ impl SessionChecks {
     ) {
         match success {
             RpcSuccess::GetMessages(it) => self.listed(&it.data.messages, read, sight, at, found),
-            RpcSuccess::GetState(it) => self.state(&it.data, sight, at, found),
+            RpcSuccess::GetState(it) => {
+                self.state(&it.data, sight, at, found);
+                self.count_of_run(&it.data, read, sight, at, found);
+                Self::context_of_state(&it.data, found);
+            }
             RpcSuccess::GetSessionStats(it) => self.stats(&it.data, sight, at, found),
             RpcSuccess::GetLastAssistantText(it) => {
                 self.last_text(it.data.text.as_deref(), sight, at, found);
@@ -139,23 +143,26 @@ impl SessionChecks {
             }
             RpcSuccess::NewSession(it) if !it.data.cancelled => {
                 self.leave();
-                self.has_begun = true;
+                (self.has_begun, self.has_forked) = (true, false);
                 self.log.clear();
                 self.shells.clear();
                 self.forks.clear();
                 (self.memory, self.session) = (Totals::empty(), Totals::empty());
             }
-            RpcSuccess::SwitchSession(it) if !it.data.cancelled => self.on_reopened(arguments, at),
+            RpcSuccess::SwitchSession(it) if !it.data.cancelled => {
+                self.on_reopened(arguments, at);
+                self.has_forked = true;
+            }
             RpcSuccess::Fork(it) => self.forked(arguments, &it.data, at, found),
             RpcSuccess::Branch(it) => self.forked(arguments, &it.data, at, found),
             RpcSuccess::Clone(it) if !it.data.cancelled => self.cloned(),
             RpcSuccess::Compact(it) if !AgentSessionEventKind::CompactionStart.is_in(at.base()) => {
                 self.compacted(&it.data, "/data", at, found);
             }
-            RpcSuccess::SetModel(it) => self.model_set(&it.data),
+            RpcSuccess::SetModel(it) => self.model_set(&it.data, found),
             RpcSuccess::CycleModel(it) => {
                 if let Some(cycle) = &it.data {
-                    self.model_set(&cycle.model);
+                    self.model_set(&cycle.model, found);
                 }
             }
             _ => {}
@@ -193,8 +200,8 @@ impl SessionChecks {
         }
     }
 
-    fn model_set(&mut self, model: &Model) {
-        self.prices.learn(model);
+    fn model_set(&mut self, model: &Model, found: &mut Findings) {
+        self.learn_prices(model, found);
         self.window = Some(model.context_window);
         self.context = ContextSize::Unknown;
         self.entries.expect(entries::model_change(&model.provider, &model.id));
@@ -347,7 +354,9 @@ impl SessionChecks {
             return found
                 .fail(Rule::CompactionResult, "the summary that the compaction has told in /data/messages");
         };
-        if let (Some(summary), false) = (self.log.summary(), at.cut) {
+        // A recorder shortens long texts alone.
+        let is_whole = !at.cut || reported.summary.len() < LONG;
+        if let (Some(summary), true) = (self.log.summary(), is_whole) {
             found.expect(Rule::CompactionResult, text_digest(&reported.summary) == summary.text, || {
                 format!("the summary that the compaction has told at /data/messages/{place}")
             });
@@ -373,13 +382,14 @@ impl SessionChecks {
     fn state(&mut self, state: &SessionState, sight: Interference, at: &FrameContext, found: &mut Findings) {
         self.named(&state.session_id, state.session_file.as_deref(), sight, at, found);
         if let Some(model) = &state.model {
-            self.prices.learn(model);
+            self.learn_prices(model, found);
             self.window = (sight == Interference::None).then_some(model.context_window);
         }
         if sight != Interference::None || self.may_be_changed_by_extensions() {
             return;
         }
         let count = state.message_count;
+        self.count_of_streamed(count, found);
         let all = self.memory.all;
         let certain = self.log.in_memory().filter(|item| item.memory == Presence::In).count();
         let least = (certain + self.shells.certain()) as u64;
@@ -400,11 +410,48 @@ impl SessionChecks {
             self.forks.mark_beginning();
             // Usage of the session besides its messages is not known.
             if !self.log.has_removed() {
-                let totals = Totals::of(self.log.in_memory());
-                self.session = Totals { all: Some(count), tokens: None, cost: None, ..totals };
+                self.session = Totals { all: Some(count), ..Totals::of(self.log.in_memory()) };
             }
         }
         self.memory.take_reported(count, self.shells.waiting());
+    }
+
+    /// Judges a number that was reported while an answer streamed by the one that is reported now.
+    fn count_of_streamed(&mut self, count: u64, found: &mut Findings) {
+        let Some(before) = self.streamed.take() else { return };
+        let is_known = before.epoch == self.epoch && !self.has_shells && !self.log.has_removed();
+        let Some(added) = self.emitted.checked_sub(before.emitted).filter(|_| is_known) else { return };
+        found.with_cause(Some(before.frame), |found| {
+            let what = "the messages that were counted while an answer streamed, and those that came since";
+            let expected = before.count + added;
+            found.expect_same(Rule::MessageCount, "/data/messageCount", what, &expected, &count);
+        });
+    }
+
+    /// Judges the number of messages while an answer streams: the answer itself is added with its end.
+    fn count_of_run(
+        &mut self,
+        state: &SessionState,
+        read: &PendingRead,
+        sight: Interference,
+        at: &FrameContext,
+        found: &mut Findings,
+    ) {
+        let is_still = sight == Interference::Running
+            && read.version == self.version
+            && at.now.flow == FlowState::StreamingMessage
+            && !self.may_be_changed_by_extensions();
+        if !is_still || self.has_shells {
+            return;
+        }
+        let Some(all) = self.memory.all.filter(|_| self.memory.possible() == 0) else {
+            let count = state.message_count;
+            self.streamed =
+                Some(StreamedCount { count, emitted: self.emitted, epoch: self.epoch, frame: at.frame });
+            return;
+        };
+        let what = "the messages before the one that is being streamed";
+        found.expect_same(Rule::MessageCount, "/data/messageCount", what, &all, &state.message_count);
     }
 
     /// Judges the list of user messages.
@@ -418,6 +465,13 @@ impl SessionChecks {
         if sight != Interference::None || self.may_be_changed_by_extensions() {
             return;
         }
+        let is_again = |(place, one): &(usize, &ForkMessage)| {
+            reported[..*place].iter().any(|before| before.entry_id == one.entry_id)
+        };
+        let again = reported.iter().enumerate().find(is_again).map(|(place, _)| place);
+        found.expect(Rule::ForkMessages, again.is_none(), || {
+            format!("an id of its own at /data/messages/{}/entryId", again.unwrap_or_default())
+        });
         self.fork_entries(reported, at, found);
         let difference = self.forks.compare(reported, !at.cut);
         found.expect(Rule::ForkMessages, difference.is_ok(), || match difference {
@@ -431,6 +485,25 @@ impl SessionChecks {
             Ok(()) => String::new(),
         });
         self.forks.learn(reported, !at.cut);
+    }
+
+    /// Completes the totals if `count` messages are exactly those that were emitted, so that none came before them.
+    fn complete_totals(&mut self, count: u64, at: &FrameContext) {
+        let known = self.log.in_memory().count();
+        let is_certain = self.log.in_memory().all(|item| item.memory == Presence::In)
+            && self.shells.are_certain()
+            && known as u64 + self.shells.certain() as u64 == count;
+        let is_plain = !self.log.is_compacted() && !self.log.has_removed() && !self.log.is_running();
+        if !is_certain || !is_plain || !at.whole || at.has_extensions || at.cut {
+            return;
+        }
+        let totals = Totals { all: Some(count), ..Totals::of(self.log.in_memory()) };
+        if self.memory.tokens.is_none() && self.log.replacements().is_empty() {
+            self.memory = totals.clone();
+        }
+        if self.session.tokens.is_none() {
+            self.session = totals;
+        }
     }
 
     /// Judges the statistics.
@@ -448,6 +521,7 @@ impl SessionChecks {
         if sight != Interference::None || self.may_be_changed_by_extensions() {
             return;
         }
+        self.complete_totals(stats.total_messages, at);
         let account = match at.dialect.record().stats_over {
             DialectStatsOver::Context => &mut self.memory,
             DialectStatsOver::Session => &mut self.session,

@@ -5,7 +5,7 @@
 use super::frame_context::FrameContext;
 use crate::{findings::Findings, requests::OpenRequest};
 use pi_rpc_protocol::{
-    BashExecutionUpdateEvent, BashResult, RequestId, RpcCommand, RpcSuccess, RuleId as Rule,
+    BashExecutionUpdateEvent, BashResult, RequestId, RpcCommand, RpcCommandKind, RpcSuccess, RuleId as Rule,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -27,6 +27,8 @@ struct Shell {
     torn: bool,
     /// Whether the input has ended since, after which no more output may be reported.
     silent: bool,
+    /// Whether something has come since that may stop the command.
+    may_be_stopped: bool,
 }
 
 /// The most shell commands that are tracked.
@@ -37,6 +39,10 @@ const OUTPUT: usize = 1 << 20;
 impl ShellOutputs {
     /// Takes in a command, the request with this number.
     pub fn on_command(&mut self, number: u64, command: &RpcCommand) {
+        let kind = command.kind();
+        if kind == RpcCommandKind::AbortBash || kind.ends_run() || kind.cuts() || kind.replaces_session() {
+            self.on_stop();
+        }
         if let RpcCommand::Bash(bash) = command {
             // The output of commands with the same id cannot be told apart.
             let mut torn = false;
@@ -49,6 +55,7 @@ impl ShellOutputs {
                 reported: String::new(),
                 torn,
                 silent: false,
+                may_be_stopped: false,
             });
             if self.open.len() > MAX_SHELL_COMMANDS {
                 self.dropped.extend(self.open.pop_front().map(|shell| shell.number));
@@ -79,6 +86,12 @@ impl ShellOutputs {
     /// Takes in the end of the input: events may end then, responses still come.
     pub fn on_end_of_input(&mut self) {
         self.open.iter_mut().for_each(|shell| shell.silent = true);
+        self.on_stop();
+    }
+
+    /// Takes in something that may stop the running commands.
+    pub fn on_stop(&mut self) {
+        self.open.iter_mut().for_each(|shell| shell.may_be_stopped = true);
     }
 
     /// Takes in an event of which only the kind is known.
@@ -99,6 +112,18 @@ impl ShellOutputs {
         let Some(shell) = place.and_then(|place| self.open.remove(place)) else { return };
         let Some(RpcSuccess::Bash(bash)) = success else { return };
         counted(&bash.data, at, found);
+        let is_stopped = shell.may_be_stopped || at.has_extensions || at.now.closing;
+        found.expect(Rule::BashMessage, !bash.data.cancelled || is_stopped, || {
+            "`cancelled` false at /data/cancelled, as nothing has stopped the command".to_owned()
+        });
+        if bash.data.truncated && !at.cut {
+            let is_told = !shell.torn && !shell.silent && !shell.reported.is_empty();
+            let is_whole = (is_told && shell.reported == bash.data.output) || is_complete(&bash.data);
+            let what = "whether the beginning of the output was left out";
+            if is_whole {
+                found.fail_with_difference(Rule::BashMessage, "/data/truncated", what, &false, &true);
+            }
+        }
         // Output of a command that an extension runs is not reported by events.
         if shell.torn || at.cut || bash.data.truncated || shell.reported.is_empty() {
             return;
@@ -115,6 +140,30 @@ impl ShellOutputs {
         }
     }
 }
+
+/// Whether an output that is told to be truncated has nothing left out: it is far below every limit, and no other place has
+/// more of it.
+fn is_complete(bash: &BashResult) -> bool {
+    let BashResult { full_output_path, artifact_id, elided_bytes, elided_lines, .. } = bash;
+    let has_more = full_output_path.is_some()
+        || artifact_id.is_some()
+        || elided_bytes.is_some_and(|bytes| bytes > 0)
+        || elided_lines.is_some_and(|lines| lines > 0);
+    let more = |total: Option<u64>, output: Option<u64>| match (total, output) {
+        (Some(total), Some(output)) => Some(total > output),
+        _ => None,
+    };
+    let counted = [more(bash.total_lines, bash.output_lines), more(bash.total_bytes, bash.output_bytes)];
+    match counted.iter().flatten().next() {
+        Some(_) => !has_more && !counted.contains(&Some(true)),
+        None => !has_more && bash.output.len() < FAR_BELOW && bash.output.lines().count() < FEW_LINES,
+    }
+}
+
+/// Bytes far below the limit of an output, in every server.
+const FAR_BELOW: usize = 16 << 10;
+/// Lines far below the limit of an output, in every server.
+const FEW_LINES: usize = 200;
 
 /// Judges the numbers of lines and bytes of an output. A line feed at the end begins another line.
 fn counted(bash: &BashResult, at: &FrameContext, found: &mut Findings) {

@@ -16,7 +16,7 @@ use crate::{
 };
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantMessage, CommandSource, Emission,
-    FlowState, MemberValue, Outbound, RpcCommand, RpcCommandKind, RpcSuccess, RuleId as Rule,
+    FlowState, MemberValue, Model, Outbound, RpcCommand, RpcCommandKind, RpcSuccess, RuleId as Rule,
     SessionMember as Member, members_of_success,
 };
 
@@ -27,6 +27,18 @@ pub struct StateChecks {
     reminders: Reminders,
     /// Whether an event has told of another model since the last response to a command that selects one.
     is_model_told: bool,
+    /// The newest answer whose model was not known.
+    unjudged: Option<UnjudgedAnswer>,
+}
+
+/// What an answer says of its model.
+#[derive(Clone, Debug)]
+struct UnjudgedAnswer {
+    provider: String,
+    model: String,
+    api: String,
+    /// The frame of the answer.
+    frame: u64,
 }
 
 impl StateChecks {
@@ -102,6 +114,7 @@ impl StateChecks {
     /// Takes in an event of which only the kind is known.
     pub fn on_unread_event(&mut self, at: &FrameContext) {
         self.known.on_unread_event(at);
+        self.unjudged = None;
     }
 
     /// Takes in an emitted frame.
@@ -166,6 +179,17 @@ impl StateChecks {
                 format!("each command once, not `{}` again", twice.map_or("", |(_, one)| one.name.as_str()))
             });
         }
+        if let RpcSuccess::GetAvailableModels(list) = success {
+            let models = &list.data.models;
+            let twice = models.iter().enumerate().find(|(place, one)| models[..*place].contains(one));
+            found.expect(Rule::ModelsSteady, twice.is_none(), || {
+                let name = twice.map(|(_, model)| key(model)).unwrap_or_default();
+                format!("each model once, not `{name}` again")
+            });
+        }
+        if let RpcSuccess::GetState(state) = success {
+            self.unknown_answer(state.data.model.as_ref(), since, found);
+        }
         if let RpcSuccess::GetAvailableThinkingLevels(list) = success
             && self.known.members.slot(Member::Model).is_unchanged_since(since)
         {
@@ -225,7 +249,7 @@ impl StateChecks {
     }
 
     /// Judges that an answer has the model and the level that were set for its run.
-    fn answers(&self, message: &AssistantMessage, found: &mut Findings) {
+    fn answers(&mut self, message: &AssistantMessage, found: &mut Findings) {
         let known = &self.known;
         if known.may_change_silently() {
             return;
@@ -243,10 +267,24 @@ impl StateChecks {
                     Knowledge::Known(MemberValue::Model(model)) => model.as_ref(),
                     _ => None,
                 });
-            let names: Vec<String> = models.map(key).collect();
+            let models: Vec<&Model> = models.collect();
+            let names: Vec<String> = models.iter().copied().map(key).collect();
             let reported = format!("{}/{}", message.provider, message.model);
             found.expect(Rule::AnswerModel, names.contains(&reported), || {
                 format!("an answer of {}, not of {reported}", names.join(" or "))
+            });
+            let named = models.iter().filter(|model| key(model) == reported);
+            let apis: Vec<&str> = named.map(|model| model.api.as_str()).collect();
+            if let Some(api) = apis.first().filter(|_| !apis.contains(&message.api.as_str())) {
+                let what = "the api of the model";
+                found.fail_with_difference(Rule::AnswerModel, "/message/api", what, api, &message.api);
+            }
+        } else if !known.is_changing(Member::Model) {
+            self.unjudged = Some(UnjudgedAnswer {
+                provider: message.provider.clone(),
+                model: message.model.clone(),
+                api: message.api.clone(),
+                frame: found.frame(),
             });
         }
         let levels = known
@@ -259,6 +297,25 @@ impl StateChecks {
                 format!("the level {} that was set, not {reported}", words.join(" or "))
             });
         }
+    }
+
+    /// Judges the newest answer by the model that is reported now, if nothing has changed it in between.
+    fn unknown_answer(&mut self, model: Option<&Model>, since: u64, found: &mut Findings) {
+        let Some(answer) = self.unjudged.take() else { return };
+        let slot = self.known.members.slot(Member::Model);
+        let is_same = *slot.now() == Knowledge::Unknown && slot.is_unchanged_since(answer.frame);
+        let is_changing = self.known.is_changing(Member::Model) || self.known.may_change_silently();
+        let Some(model) = model.filter(|_| is_same && !is_changing && answer.frame < since) else { return };
+        let reported = format!("{}/{}", answer.provider, answer.model);
+        found.with_cause(Some(answer.frame), |found| {
+            found.expect(Rule::AnswerModel, reported == key(model), || {
+                format!("the model that has answered, {reported}, not {}", key(model))
+            });
+            if reported == key(model) {
+                let what = "the api of the answer";
+                found.expect_same(Rule::AnswerModel, "/data/model/api", what, &answer.api, &model.api);
+            }
+        });
     }
 
     /// Judges that an event has told of another model before the response to the command that has selected it. `before` is the

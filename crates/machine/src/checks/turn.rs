@@ -9,7 +9,7 @@ use super::{
     partial_message::PartialMessage,
     progress::Progress,
     stored_message::{as_repeated, is_repeated},
-    usage,
+    tool_errors, usage,
 };
 use crate::{findings::Findings, spoken::Spoken};
 use pi_rpc_protocol::{
@@ -253,6 +253,9 @@ impl Turn {
                         progress.expect(Rule::UpdateInResult, "/result", &whole, found);
                     }
                     skipped(&whole.text, end.is_error, dialect, found);
+                    if !self.incomplete && !found.has_extensions() {
+                        tool_errors::judge(end, &whole.text, dialect, found);
+                    }
                 });
                 (call.end, call.latest) = (Some(end.clone()), Some(found.frame()));
                 self.ended = Some(end.tool_call_id.clone());
@@ -368,6 +371,7 @@ fn skipped(text: &str, is_error: bool, dialect: Dialect, found: &mut Findings) {
 #[derive(PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CallOutcome<'a> {
+    tool_name: &'a str,
     content: &'a [UserContent],
     details: &'a Option<Value>,
     is_error: bool,
@@ -377,11 +381,17 @@ struct CallOutcome<'a> {
 impl<'a> CallOutcome<'a> {
     fn of_end(end: &'a ToolExecutionEndEvent) -> Self {
         let AgentToolResult { content, details, .. } = &end.result;
-        Self { content, details, is_error: end.is_error, duration_ms: end.duration_ms }
+        Self {
+            tool_name: &end.tool_name,
+            content,
+            details,
+            is_error: end.is_error,
+            duration_ms: end.duration_ms,
+        }
     }
 
     fn of_result(result: &'a ToolResultMessage) -> Self {
-        let ToolResultMessage { content, details, is_error, duration_ms, .. } = result;
-        Self { content, details, is_error: *is_error, duration_ms: *duration_ms }
+        let ToolResultMessage { tool_name, content, details, is_error, duration_ms, .. } = result;
+        Self { tool_name, content, details, is_error: *is_error, duration_ms: *duration_ms }
     }
 }

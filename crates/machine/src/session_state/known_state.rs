@@ -326,7 +326,7 @@ pub fn changes_session(success: &RpcSuccess) -> bool {
 }
 
 /// The least length, in bytes, of a string that a recorder may have shortened.
-const LONG: usize = 256;
+pub const LONG: usize = 256;
 
 /// Whether a value can contain the string that was shortened in its frame.
 pub fn may_be_cut(value: &MemberValue) -> bool {

@@ -120,6 +120,11 @@ impl MessageLog {
         self.items.len()
     }
 
+    /// Whether the first known message is the first of the session.
+    pub const fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     /// Whether all messages in memory are known.
     pub fn is_memory_known(&self) -> bool {
         matches!(self.memory, Memory::From(..)) && self.in_memory().all(|item| item.memory != Presence::Maybe)

@@ -303,8 +303,9 @@ fn twins() -> Vec<Value> {
     let second = json!({ "role": "user", "content": "then", "timestamp": 1 });
     let mut records = file(|lines| {
         let mut line = lines[1].clone();
-        (line["id"], line["message"]) = (json!("c"), second.clone());
+        (line["id"], line["parentId"], line["message"]) = (json!("c"), json!("a"), second.clone());
         lines.insert(2, line);
+        lines[3]["parentId"] = json!("c");
     });
     records[9]["frame"]["messages"] = json!([user(), second, assistant()]);
     let said = ["message_start", "message_end"].map(|kind| out(json!({ "type": kind, "message": second })));

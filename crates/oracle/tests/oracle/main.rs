@@ -5,6 +5,7 @@ mod mutation_support;
 #[path = "../../../../tests/report_support/mod.rs"]
 mod report_support;
 
+mod betrayed;
 mod check_damage;
 mod check_reports;
 mod cuts;
