@@ -6,7 +6,8 @@ use pi_rpc_machine::{Difference, Rule};
 use pi_rpc_oracle::{
     Expectations,
     report::{
-        Outcome, Quote, Report, ReportedFinding, ServerIdentity, Subject, TimelineEntry, UnreadableLine,
+        Outcome, Quote, Report, ReportedFinding, ServerIdentity, Source, Subject, TimelineEntry,
+        UnreadableLine,
     },
 };
 use pi_rpc_protocol::{Dialect, Need, Tier};
@@ -110,6 +111,8 @@ pub fn found(rule: Rule, tier: Tier) -> ReportedFinding {
     ReportedFinding {
         rule,
         tier,
+        sentence: rule.about().sentence,
+        sources: Source::of(rule),
         count: if tier == Tier::Must { 3 } else { 1 },
         record: 7,
         t: 7.0,

@@ -1,7 +1,10 @@
 //! The first difference between two JSON values, for findings.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{
+    Serialize,
+    ser::{self, Impossible},
+};
 use serde_json::Value;
 use std::fmt;
 
@@ -22,14 +25,23 @@ const SHOWN: usize = 120;
 impl Difference {
     /// Finds the first difference between two values; `None` if they are equal. `at` is the pointer to `got` in its frame.
     pub fn between(at: &str, expected: &impl Serialize, got: &impl Serialize) -> Option<Self> {
-        let [expected, got] = [serde_json::to_value(expected), serde_json::to_value(got)]
-            .map(|value| value.unwrap_or(Value::Null));
-        Self::of_values(at.to_owned(), Some(&expected), Some(&got))
+        let [expected, got] = [present(expected), present(got)];
+        Self::of_values(at.to_owned(), expected.as_ref(), got.as_ref())
+    }
+
+    /// The member of `frame` at `pointer`, of which `expected` says in words what it should be.
+    pub fn of_member(pointer: &str, expected: &str, frame: &Value) -> Self {
+        let got = frame.pointer(pointer).map_or_else(|| "absent".to_owned(), Value::to_string);
+        Self { pointer: pointer.to_owned(), expected: expected.to_owned(), got: around(&got, 0) }
     }
 
     /// Appends the difference, if known, to an expectation in words.
     pub fn append_to(expected: &str, difference: Option<&Self>) -> String {
-        difference.map_or_else(|| expected.to_owned(), |difference| format!("{expected}: {difference}"))
+        match difference {
+            None => expected.to_owned(),
+            Some(it) if it.expected == expected => format!("{expected}, got {}", it.got),
+            Some(it) => format!("{expected}: {it}"),
+        }
     }
 
     fn of_values(at: String, expected: Option<&Value>, got: Option<&Value>) -> Option<Self> {
@@ -67,6 +79,140 @@ impl fmt::Display for Difference {
             true => write!(f, "expected {expected}, got {got}"),
             false => write!(f, "at `{pointer}` expected {expected}, got {got}"),
         }
+    }
+}
+
+/// The value as JSON; `None` if it is an `Option` without a value. What is `null` on the wire is given as [`Value::Null`].
+fn present(value: &impl Serialize) -> Option<Value> {
+    let is_none = matches!(value.serialize(AbsenceProbe), Err(Absence::None));
+    (!is_none).then(|| serde_json::to_value(value).unwrap_or(Value::Null))
+}
+
+/// A serializer that only tells whether a value is `None`.
+struct AbsenceProbe;
+
+/// What the probe has met.
+#[derive(Debug)]
+enum Absence {
+    None,
+    Other,
+}
+
+impl fmt::Display for Absence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a probed value")
+    }
+}
+
+impl std::error::Error for Absence {}
+
+impl ser::Error for Absence {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self::Other
+    }
+}
+
+macro_rules! is_other {
+    ($($name:ident($($type:ty),*);)*) => {
+        $(fn $name(self, $(_: $type),*) -> Result<(), Absence> { Err(Absence::Other) })*
+    };
+}
+
+impl ser::Serializer for AbsenceProbe {
+    type Ok = ();
+    type Error = Absence;
+    type SerializeSeq = Impossible<(), Absence>;
+    type SerializeTuple = Impossible<(), Absence>;
+    type SerializeTupleStruct = Impossible<(), Absence>;
+    type SerializeTupleVariant = Impossible<(), Absence>;
+    type SerializeMap = Impossible<(), Absence>;
+    type SerializeStruct = Impossible<(), Absence>;
+    type SerializeStructVariant = Impossible<(), Absence>;
+
+    is_other! {
+        serialize_bool(bool);
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_i64(i64);
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+        serialize_u64(u64);
+        serialize_f32(f32);
+        serialize_f64(f64);
+        serialize_char(char);
+        serialize_str(&str);
+        serialize_bytes(&[u8]);
+        serialize_unit();
+        serialize_unit_struct(&'static str);
+        serialize_unit_variant(&'static str, u32, &'static str);
+    }
+
+    fn serialize_none(self) -> Result<(), Absence> {
+        Err(Absence::None)
+    }
+
+    fn serialize_some<T: ?Sized + Serialize>(self, _: &T) -> Result<(), Absence> {
+        Err(Absence::Other)
+    }
+
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, _: &T) -> Result<(), Absence> {
+        Err(Absence::Other)
+    }
+
+    fn serialize_newtype_variant<T: ?Sized + Serialize>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<(), Absence> {
+        Err(Absence::Other)
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Absence> {
+        Err(Absence::Other)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Absence> {
+        Err(Absence::Other)
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, Absence> {
+        Err(Absence::Other)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Absence> {
+        Err(Absence::Other)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Absence> {
+        Err(Absence::Other)
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Absence> {
+        Err(Absence::Other)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Absence> {
+        Err(Absence::Other)
     }
 }
 

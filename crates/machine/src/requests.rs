@@ -23,6 +23,10 @@ pub struct OpenRequest {
     overtaken: Option<u64>,
     /// Whether a request written after that time was answered before this one, too.
     pub passed: bool,
+    /// The number of requests when the first later one was answered that had met an idle server alone.
+    overtaken_at_rest: Option<u64>,
+    /// Whether an idle server has answered a later request, and then one that was sent after that.
+    pub passed_at_rest: bool,
 }
 
 /// The members of a response that identify its request.
@@ -148,6 +152,8 @@ impl Requests {
             written,
             overtaken: None,
             passed: false,
+            overtaken_at_rest: None,
+            passed_at_rest: false,
         });
         if self.open.len() > MAX_OUTSTANDING {
             self.open.pop_front();
@@ -247,6 +253,8 @@ impl Requests {
                     written: None,
                     overtaken: None,
                     passed: false,
+                    overtaken_at_rest: None,
+                    passed_at_rest: false,
                 };
                 self.remember(&request, false);
             }
@@ -320,6 +328,10 @@ impl Requests {
             for older in self.open.iter_mut().take_while(|older| older.number < request.number) {
                 let overtaken = *older.overtaken.get_or_insert(self.count);
                 older.passed |= request.number >= overtaken;
+                if request.met == [FlowState::Idle] {
+                    let overtaken = *older.overtaken_at_rest.get_or_insert(self.count);
+                    older.passed_at_rest |= request.number >= overtaken;
+                }
             }
         }
         ResponseMatch::First(request)

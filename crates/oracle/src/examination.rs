@@ -4,7 +4,7 @@ use super::{
     Finding, View, WireJudge,
     preview::{Preview, WholeBudget},
     recent_records::RecentRecords,
-    report::{Outcome, Quote, ReportedFinding, ServerIdentity, Subject, TimelineEntry},
+    report::{Outcome, Quote, ReportedFinding, ServerIdentity, Source, Subject, TimelineEntry},
 };
 use pi_rpc_machine::{Kind, Rule, State};
 use pi_rpc_protocol::{Dialect, DialectVersion, FlowState, Need, Outbound, Side, read};
@@ -241,6 +241,8 @@ impl Examination {
         self.subject.findings.push(ReportedFinding {
             rule: violation.rule,
             tier: violation.tier,
+            sentence: violation.rule.about().sentence,
+            sources: Source::of(violation.rule),
             count: 1,
             record: finding.record,
             t: finding.t,

@@ -4,6 +4,7 @@
 //! `host-drains`, `host-tolerates`.
 
 use super::{
+    named_member,
     process_event::ProcessEvent,
     server_version::{MissingMember, VersionEstimate},
     session_file::SessionFileCheck,
@@ -386,6 +387,7 @@ impl Judge {
         };
         self.kind = seen;
         violations.extend(self.machine.report(found, seen, met));
+        named_member::complete(&mut violations, text);
         violations
     }
 
@@ -550,7 +552,9 @@ impl Judge {
                     *ended && *was_at_rest && end.status == Some(0),
                     &mut found,
                 );
-                return self.machine.report(found, Kind::Exit, state);
+                let mut violations = self.machine.report(found, Kind::Exit, state);
+                named_member::complete(&mut violations, &String::from_utf8_lossy(bytes));
+                return violations;
             }
             ProcessEvent::SessionFile(_) | ProcessEvent::Other => {}
         }

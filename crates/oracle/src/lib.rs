@@ -38,6 +38,7 @@
 mod examination;
 mod expectations;
 mod judge;
+mod named_member;
 mod preview;
 mod process_event;
 mod recent_records;

@@ -46,6 +46,29 @@ struct CompleteMessage {
     has_failed: bool,
 }
 
+/// The lines of a file behind its title.
+#[derive(Clone, Copy)]
+struct FileLines<'l> {
+    lines: &'l [Value],
+    /// The number of lines before them.
+    from: usize,
+}
+
+impl<'l> std::ops::Deref for FileLines<'l> {
+    type Target = [Value];
+
+    fn deref(&self) -> &'l [Value] {
+        self.lines
+    }
+}
+
+impl FileLines<'_> {
+    /// The JSON pointer to a member of a line.
+    fn pointer(&self, place: usize, member: &str) -> String {
+        format!("/lines/{}/{member}", self.from + place)
+    }
+}
+
 /// The open session.
 #[derive(Clone, Default)]
 struct Session {
@@ -150,10 +173,11 @@ impl SessionFileCheck {
 
     /// Judges the lines of a session file. With `at_rest` the process was idle when it exited, so the file must be complete.
     pub fn check(&self, lines: &[Value], has_title_line: bool, at_rest: bool, found: &mut Findings) {
-        let lines = match lines {
-            [first, rest @ ..] if has_title_line && first["type"] == "title" => rest,
-            lines => lines,
+        let (lines, from) = match lines {
+            [first, rest @ ..] if has_title_line && first["type"] == "title" => (rest, 1),
+            lines => (lines, 0),
         };
+        let lines = FileLines { lines, from };
         if at_rest {
             self.check_completeness(lines, found);
         }
@@ -169,7 +193,7 @@ impl SessionFileCheck {
     }
 
     /// Judges that the file with a message of the open session has the id of that session.
-    fn check_header(&self, lines: &[Value], found: &mut Findings) {
+    fn check_header(&self, lines: FileLines<'_>, found: &mut Findings) {
         let (Some(id), Some(header)) = (&self.session.id, lines.first()) else { return };
         let has_own = || {
             let mut keys = lines.iter().filter_map(|line| message_key(line.get("message")?));
@@ -178,12 +202,12 @@ impl SessionFileCheck {
         let told = header.get("id").and_then(Value::as_str);
         if told != Some(id) && header.get("type").is_some_and(|it| it == "session") && has_own() {
             let what = "the id of the session that has said these messages, in the header of the file";
-            found.fail_with_difference(Rule::FileTree, "/lines/0/id", what, id, &told);
+            found.fail_with_difference(Rule::FileTree, &lines.pointer(0, "id"), what, id, &told);
         }
     }
 
     /// Judges that the messages of the file have the order of the conversation, each once.
-    fn check_order(&self, lines: &[Value], found: &mut Findings) {
+    fn check_order(&self, lines: FileLines<'_>, found: &mut Findings) {
         let mut last = 0;
         for (place, line) in lines.iter().enumerate() {
             let Some(messages) = self.emitted(line) else { continue };
@@ -192,18 +216,10 @@ impl SessionFileCheck {
             let next = same.clone().find(|number| *number > last);
             // There is another check for a message that was changed.
             if let (None, Some(_)) = (next, same.next()) {
-                let line = place + 1;
-                let expected = format!(
-                    "the messages in the order in which they were said, each once, not that of line {line}"
-                );
-                let (before, got) =
-                    (format!("after message {last} of the conversation"), &line_role(lines, place));
-                return found.fail_with_difference(
+                let at = lines.pointer(place, "message");
+                return found.fail(
                     Rule::FileTree,
-                    &format!("/lines/{place}/message"),
-                    expected,
-                    &before,
-                    got,
+                    format!("the messages in the order in which they were said, each once, not this at {at}"),
                 );
             }
             last = next.unwrap_or(last);
@@ -211,7 +227,7 @@ impl SessionFileCheck {
     }
 
     /// Judges that the entries follow each other, in a file whose messages were all said here and have not failed.
-    fn check_chain(&self, lines: &[Value], found: &mut Findings) {
+    fn check_chain(&self, lines: FileLines<'_>, found: &mut Findings) {
         let is_plain = |line: &Value| match line["type"].as_str() {
             Some("message") => {
                 let has_events = line["message"]["role"].as_str().is_some_and(|it| ENTRY_ROLES.contains(&it));
@@ -228,8 +244,7 @@ impl SessionFileCheck {
         for (place, pair) in lines.windows(2).enumerate().skip(1) {
             let (before, parent) = (&pair[0]["id"], &pair[1]["parentId"]);
             if before.is_string() && parent != before {
-                let (at, what) =
-                    (format!("/lines/{}/parentId", place + 1), "the entry of the line before it");
+                let (at, what) = (lines.pointer(place + 1, "parentId"), "the entry of the line before it");
                 return found.fail_with_difference(Rule::FileTree, &at, what, before, parent);
             }
         }
@@ -237,7 +252,7 @@ impl SessionFileCheck {
 
     /// Judges that the answers are of models and levels that the file has set above them, and that the last ones are those of
     /// the state. A file that was continued by another process, or begun as a copy, may lack them.
-    fn check_models(&self, lines: &[Value], found: &mut Findings) {
+    fn check_models(&self, lines: FileLines<'_>, found: &mut Findings) {
         let is_copy = lines.first().is_some_and(|header| header.get("parentSession").is_some());
         if is_copy && self.has_changed_models {
             return;
@@ -259,7 +274,7 @@ impl SessionFileCheck {
                     let own = self.emitted(line).filter(|it| it.iter().all(|it| it.number <= until));
                     are_own &= own.is_some();
                     if is_judged && own.is_some_and(|it| it.iter().all(|it| !it.has_failed)) {
-                        is_judged = Self::check_answer(&line["message"], place, (&models, &levels), found);
+                        is_judged = Self::check_answer(lines, place, (&models, &levels), found);
                     }
                 }
                 _ => {}
@@ -280,24 +295,24 @@ impl SessionFileCheck {
 
     /// Judges that an answer is of a model and a level that were set above its line. Returns whether it is.
     fn check_answer(
-        message: &Value,
+        lines: FileLines<'_>,
         place: usize,
         (models, levels): (&[String], &[String]),
         found: &mut Findings,
     ) -> bool {
-        let text = |key: &str| message.get(key).and_then(Value::as_str);
+        let text = |key: &str| lines[place]["message"].get(key).and_then(Value::as_str);
         if text("role") != Some("assistant") {
             return true;
         }
         let model = format!("{}/{}", text("provider").unwrap_or_default(), text("model").unwrap_or_default());
         if let Some(set) = models.last().filter(|_| !models.contains(&model)) {
-            let (at, what) = (format!("/lines/{place}/message/model"), "a model that was set above");
+            let (at, what) = (lines.pointer(place, "message/model"), "a model that was set above");
             found.fail_with_difference(Rule::FileTree, &at, what, set, &model);
             return false;
         }
         let level = text("thinkingLevel").map(str::to_owned).filter(|level| !levels.contains(level));
         if let (Some(set), Some(level)) = (levels.last(), level) {
-            let (at, what) = (format!("/lines/{place}/message/thinkingLevel"), "a level that was set above");
+            let (at, what) = (lines.pointer(place, "message/thinkingLevel"), "a level that was set above");
             found.fail_with_difference(Rule::FileTree, &at, what, set, &level);
             return false;
         }
@@ -310,7 +325,7 @@ impl SessionFileCheck {
     }
 
     /// Judges whether the file of the open session has all its messages.
-    fn check_completeness(&self, lines: &[Value], found: &mut Findings) {
+    fn check_completeness(&self, lines: FileLines<'_>, found: &mut Findings) {
         let id = lines.first().and_then(|header| header.get("id")?.as_str());
         if id.is_none() || id != self.session.id.as_deref() || self.session.may_be_changed {
             return;
@@ -325,34 +340,35 @@ impl SessionFileCheck {
     }
 
     /// Judges whether the lines are a header and a tree of entries.
-    fn check_tree(&self, lines: &[Value], found: &mut Findings) {
+    fn check_tree(&self, lines: FileLines<'_>, found: &mut Findings) {
         let text = |line: &Value, key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
         let Some((first, rest)) = lines.split_first() else { return };
         let opens = text(first, "type").as_deref() == Some("session");
-        let (entries, above) = if opens { (rest, 2) } else { (lines, 1) };
+        let (entries, above) = if opens { (rest, 1) } else { (&*lines, 0) };
         found.expect(Rule::FileTree, opens, || "a header as the first line of the file".to_owned());
         let mut ids = HashSet::new();
         let mut last = String::new();
         let mut answered = false;
         for (number, entry) in entries.iter().enumerate() {
-            let line = number + above;
+            let place = number + above;
+            let at = |member: &str| lines.pointer(place, member);
             let id = text(entry, "id").unwrap_or_default();
             let parent = entry.get("parentId").cloned().unwrap_or(Value::Null);
             let known = parent.is_null() || parent.as_str().is_some_and(|parent| ids.contains(parent));
-            found.expect(Rule::FileTree, known, || format!("a parent above line {line}, not {parent}"));
+            found.expect(Rule::FileTree, known, || format!("the id of an entry above at {}", at("parentId")));
             found.expect(Rule::FileTree, !id.is_empty() && ids.insert(id.clone()), || {
-                format!("an id of its own in line {line}, not `{id}`")
+                format!("an id of its own at {}", at("id"))
             });
             let when = text(entry, "timestamp").unwrap_or_default();
             // A fork copies labels with their old timestamps.
             let copied = text(entry, "type").as_deref() == Some("label");
             found.expect(Rule::FileTree, is_time(&when) && (when >= last || copied), || {
-                format!("a time in line {line} that is not before `{last}`, not `{when}`")
+                format!("a time that is not before `{last}` at {}", at("timestamp"))
             });
             last = last.max(when);
             if let Some(message) = entry.get("message") {
                 answered |= text(message, "role").as_deref() == Some("assistant");
-                self.check_message(message, line, found);
+                self.check_message(message, &at("message"), found);
             }
         }
         found.expect(Rule::NoFileBeforeAssistant, answered, || {
@@ -361,20 +377,15 @@ impl SessionFileCheck {
     }
 
     /// Judges whether a message of the file equals the one in the conversation, if that was recorded.
-    fn check_message(&self, message: &Value, line: usize, found: &mut Findings) {
+    fn check_message(&self, message: &Value, at: &str, found: &mut Findings) {
         let emitted = message_key(message).and_then(|name| self.messages.get(&name));
         if let Some(emitted) = emitted {
             let digest = digest(message);
             found.expect(Rule::FileTree, emitted.iter().any(|it| it.digest == digest), || {
-                format!("the message of line {line} as its `message_end` said it")
+                format!("the message as its `message_end` said it at {at}")
             });
         }
     }
-}
-
-/// The role of the message in a line.
-fn line_role(lines: &[Value], place: usize) -> String {
-    lines[place]["message"]["role"].as_str().unwrap_or_default().to_owned()
 }
 
 /// The key of a message: its role, timestamp and tool call.

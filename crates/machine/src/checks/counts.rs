@@ -154,14 +154,9 @@ impl Counts {
                     found.expect_same(rule, "/data/messageCount", what, &messages.value.all, &count.value);
                 });
             } else if now(RpcCommandKind::GetMessages) {
-                let holds = messages.value.all == count.value;
+                let what = "as many messages as `get_state` counts";
                 found.with_cause(Some(count.frame), |found| {
-                    found.expect(rule, holds, || {
-                        format!(
-                            "the {} messages that `get_state` counts, not {}",
-                            count.value, messages.value.all
-                        )
-                    });
+                    found.expect_same(rule, "/data/messages", what, &count.value, &messages.value.all);
                 });
             }
         }

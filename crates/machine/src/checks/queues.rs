@@ -215,10 +215,9 @@ impl Queues {
         if at.cut || self.unsure {
             return;
         }
-        let same = cleared.is_some_and(|(steering, follow_up)| {
-            steering == it.data.steering && follow_up == it.data.follow_up
-        });
-        found.expect(Rule::QueueTold, same, || "what was removed, as the queues had it".to_owned());
+        let told = Some((it.data.steering.clone(), it.data.follow_up.clone()));
+        let what = "what was removed, steering and follow-ups, as the queues had it";
+        found.expect_same(Rule::QueueTold, "/data", what, &cleared, &told);
     }
 
     fn accepted(
@@ -308,7 +307,13 @@ impl Queues {
         };
         let known = !self.unsure && !at.cut;
         found.expect(Rule::QueueTold, holds || !known, || {
-            "the queues as they were, and one message more or fewer".to_owned()
+            let had = [texts(&self.steering.items), texts(&self.follow_up.items)];
+            let count = |list: &[String]| list.len();
+            format!(
+                "the queues as they were ({} at /steering, {} at /followUp), and one message more or fewer",
+                count(&had[0]),
+                count(&had[1])
+            )
         });
         if clears && empty {
             found.expect(Rule::QueueTold, self.reported.cleared.is_none() || !known, || {

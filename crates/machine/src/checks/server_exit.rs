@@ -106,7 +106,11 @@ impl EndChecks {
                     request.passed || (end.quiet && !state.closing && !held && state.dialogs == 0)
                 }
                 Some(ResponseTime::AnyTime) => false,
-                Some(ResponseTime::Soon | ResponseTime::Later) | None => silent,
+                Some(ResponseTime::Soon | ResponseTime::Later) => silent || (request.passed_at_rest && calm),
+                None if request.command == RpcCommandKind::Abort => {
+                    silent || (request.passed_at_rest && calm)
+                }
+                None => silent,
             };
             let bash = request.command == RpcCommandKind::Bash;
             if ((owed && !(bash && ended)) || late) && !obligations.is_reported(request.number) {

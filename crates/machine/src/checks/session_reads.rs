@@ -395,13 +395,20 @@ impl SessionChecks {
         let least = (certain + self.shells.certain()) as u64;
         let fits =
             self.memory.fits_all(count) && (all.is_some() || self.log.is_compacted() || count >= least);
-        found.expect(Rule::MessageCount, fits, || match all {
+        let what = match all {
             Some(all) if self.memory.possible() > 0 => {
-                format!("{all} to {} messages at /data/messageCount", all + self.memory.possible())
+                format!("{all} to {} messages", all + self.memory.possible())
             }
-            Some(all) => format!("{all} messages at /data/messageCount, as many as there are"),
-            None => format!("at least the {least} messages that were said at /data/messageCount"),
-        });
+            Some(_) => "as many messages as there are".to_owned(),
+            None => "at least the messages that were said".to_owned(),
+        };
+        match fits {
+            true => found.pass(Rule::MessageCount),
+            false => {
+                let expected = all.unwrap_or(least);
+                found.fail_with_difference(Rule::MessageCount, "/data/messageCount", what, &expected, &count);
+            }
+        }
         let is_certain = self.log.in_memory().count() == certain && self.shells.are_certain();
         if count == least && is_certain && !self.log.begins_in_memory() && !self.log.is_compacted() {
             // There is no content before the known one.

@@ -17,7 +17,7 @@ use crate::{
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantMessage, CommandSource, Emission,
     FlowState, MemberValue, Model, Outbound, RpcCommand, RpcCommandKind, RpcSuccess, RuleId as Rule,
-    SessionMember as Member, members_of_success,
+    SessionMember as Member, SessionState, ThinkingLevel, members_of_success,
 };
 
 /// The known state of the session, and the checks of frames against it.
@@ -37,6 +37,7 @@ struct UnjudgedAnswer {
     provider: String,
     model: String,
     api: String,
+    level: Option<ThinkingLevel>,
     /// The frame of the answer.
     frame: u64,
 }
@@ -188,7 +189,7 @@ impl StateChecks {
             });
         }
         if let RpcSuccess::GetState(state) = success {
-            self.unknown_answer(state.data.model.as_ref(), since, found);
+            self.unknown_answer(&state.data, since, found);
         }
         if let RpcSuccess::GetAvailableThinkingLevels(list) = success
             && self.known.members.slot(Member::Model).is_unchanged_since(since)
@@ -284,6 +285,7 @@ impl StateChecks {
                 provider: message.provider.clone(),
                 model: message.model.clone(),
                 api: message.api.clone(),
+                level: message.thinking_level,
                 frame: found.frame(),
             });
         }
@@ -300,12 +302,17 @@ impl StateChecks {
     }
 
     /// Judges the newest answer by the model that is reported now, if nothing has changed it in between.
-    fn unknown_answer(&mut self, model: Option<&Model>, since: u64, found: &mut Findings) {
+    fn unknown_answer(&mut self, state: &SessionState, since: u64, found: &mut Findings) {
         let Some(answer) = self.unjudged.take() else { return };
         let slot = self.known.members.slot(Member::Model);
         let is_same = *slot.now() == Knowledge::Unknown && slot.is_unchanged_since(answer.frame);
         let is_changing = self.known.is_changing(Member::Model) || self.known.may_change_silently();
-        let Some(model) = model.filter(|_| is_same && !is_changing && answer.frame < since) else { return };
+        let level = self.known.members.slot(Member::ThinkingLevel);
+        let has_level = *level.now() == Knowledge::Unknown
+            && level.is_unchanged_since(answer.frame)
+            && !self.known.is_changing(Member::ThinkingLevel);
+        let model = state.model.as_ref().filter(|_| is_same && !is_changing && answer.frame < since);
+        let Some(model) = model else { return };
         let reported = format!("{}/{}", answer.provider, answer.model);
         found.with_cause(Some(answer.frame), |found| {
             found.expect(Rule::AnswerModel, reported == key(model), || {
@@ -314,6 +321,10 @@ impl StateChecks {
             if reported == key(model) {
                 let what = "the api of the answer";
                 found.expect_same(Rule::AnswerModel, "/data/model/api", what, &answer.api, &model.api);
+                if let (Some(level), Some(told), true) = (answer.level, state.thinking_level, has_level) {
+                    let (at, what) = ("/data/thinkingLevel", "the level of the answer");
+                    found.expect_same(Rule::AnswerModel, at, what, &level, &told);
+                }
             }
         });
     }

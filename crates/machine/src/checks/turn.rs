@@ -373,8 +373,10 @@ fn skipped(text: &str, is_error: bool, dialect: Dialect, found: &mut Findings) {
 struct CallOutcome<'a> {
     tool_name: &'a str,
     content: &'a [UserContent],
+    #[serde(skip_serializing_if = "Option::is_none")]
     details: &'a Option<Value>,
     is_error: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
     duration_ms: Option<u64>,
 }
 

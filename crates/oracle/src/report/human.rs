@@ -163,7 +163,9 @@ impl ReportedFinding {
         if let Some(Difference { pointer, expected, got }) = &self.difference {
             let at = if pointer.is_empty() { "the whole value".to_owned() } else { harmless(pointer) };
             writeln!(to, "      at {at}:")?;
-            writeln!(to, "        expected {}", harmless(expected))?;
+            if *expected != self.expected {
+                writeln!(to, "        expected {}", harmless(expected))?;
+            }
             writeln!(to, "        got      {}", harmless(got))?;
         }
         for other in &self.also_expected {

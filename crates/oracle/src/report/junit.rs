@@ -121,6 +121,8 @@ fn findings_text(found: &[&ReportedFinding]) -> String {
             "{tier} {rule}, line {record}, {kind} in {state}{session}, {count} times: expected {expected}"
         ));
         text.push('\n');
+        let sources: Vec<String> = found.sources.iter().map(ToString::to_string).collect();
+        text += &format!("rule: {} ({})\n", found.sentence, sources.join("; "));
         if let Some(why) = &found.known {
             text += &format!("known: {}\n", harmless(why));
         }

@@ -11,6 +11,7 @@ mod junit;
 mod model;
 mod page;
 mod provenance;
+mod source;
 mod whole_frame;
 
 pub use model::{
@@ -18,3 +19,4 @@ pub use model::{
     ServerIdentity, StaleExpectation, Subject, Summary, Tally, TimelineEntry, Tool, UnreadableLine,
     report_schema,
 };
+pub use source::Source;

@@ -1,5 +1,6 @@
 //! The data of a report, and its JSON schema.
 
+use super::Source;
 use pi_rpc_machine::Difference;
 use pi_rpc_machine::Rule;
 use pi_rpc_protocol::{Dialect, Need, Tier};
@@ -158,6 +159,10 @@ pub struct ReportedFinding {
     #[serde(serialize_with = "named")]
     #[schemars(schema_with = "tier")]
     pub tier: Tier,
+    /// The rule in one sentence.
+    pub sentence: &'static str,
+    /// The documents that the rule comes from.
+    pub sources: Vec<Source>,
     /// How often this kind of frame broke the rule in this state.
     pub count: u64,
     /// The number of the record, from 1: its line in the recording. This and what follows is of the first occurrence.

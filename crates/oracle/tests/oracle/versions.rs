@@ -31,7 +31,22 @@ fn aged(trace: &Trace, version: &str) -> Trace {
             trace.iter_mut().for_each(|record| drop_member(record, label, pointer));
         }
     }
+    if Version::parse("1.5.0").unwrap() > version {
+        trace.iter_mut().for_each(|record| drop_everywhere(record, "totalFromProvider"));
+    }
     trace
+}
+
+/// Removes the members of this name, wherever they are.
+fn drop_everywhere(value: &mut Value, name: &str) {
+    match value {
+        Value::Object(members) => {
+            members.shift_remove(name);
+            members.values_mut().for_each(|value| drop_everywhere(value, name));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|value| drop_everywhere(value, name)),
+        _ => {}
+    }
 }
 
 fn drop_member(record: &mut Value, label: &str, pointer: &str) {
@@ -103,6 +118,18 @@ fn newer_server_must_have_later_members() {
     assert_eq!(found.expected, "a valid `response`: missing field `data`, which servers have from 0.99.0 on");
     let cause = found.excerpt.iter().find(|quote| quote.cause).unwrap();
     assert!(cause.text.contains(r#""command":"prompt""#), "{}", cause.text);
+}
+
+#[test]
+fn later_member_proves_age() {
+    let mut spoilt = valid("pi-1/plain");
+    spoilt.iter_mut().for_each(|record| drop_member(record, "agent_settled", "/aborted"));
+    let told = subject(Pi1, &spoilt);
+    assert_eq!((told.findings[0].rule, told.version), (Rule::Schema, None));
+    // A server that has none of both is older.
+    spoilt.iter_mut().for_each(|record| drop_everywhere(record, "totalFromProvider"));
+    let told = subject(Pi1, &spoilt);
+    assert_eq!((told.findings.len(), told.version.as_deref()), (0, Some("before 1.1.0")));
 }
 
 #[test]

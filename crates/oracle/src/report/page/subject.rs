@@ -1,7 +1,7 @@
 //! Renders one conversation: its records with the state after each, and the findings.
 
 use super::{class, outcome, place, tier_and_name};
-use crate::report::{Outcome, Quote, ReportedFinding, Subject, TimelineEntry, whole_frame::laid_out};
+use crate::report::{Outcome, Quote, ReportedFinding, Source, Subject, TimelineEntry, whole_frame::laid_out};
 use maud::{Markup, html};
 use pi_rpc_files::harmless::harmless;
 use pi_rpc_machine::Difference;
@@ -102,11 +102,15 @@ impl ReportedFinding {
                 }
                 div.about {
                     p { (about.sentence) }
-                    p.soft { "Written in: " (about.sources.join("; ")) "." }
+                    p.soft { "Written in: " @for (place, source) in self.sources.iter().enumerate() { @if place > 0 { "; " } (written_in(source)) } "." }
                     p { code { (harmless(&self.kind)) } " in " code { (self.state) } ", " (self.count) " in all." }
                     @if let Some(session) = &self.session { p { "Session " code { (harmless(session)) } "." } }
                     @if let Some(Difference { pointer, expected, got }) = &self.difference {
-                        p { "At " code { (harmless(pointer)) } ": expected " code { (harmless(expected)) } ", got " code { (harmless(got)) } "." }
+                        p {
+                            "At " code { (harmless(pointer)) } ": "
+                            @if *expected != self.expected { "expected " code { (harmless(expected)) } ", " }
+                            "got " code { (harmless(got)) } "."
+                        }
                     }
                     @for other in &self.also_expected { p { "At another time: expected " (harmless(other)) } }
                     @if let Some(why) = &self.known { p { span.good { "Known: " } (harmless(why)) } }
@@ -150,4 +154,15 @@ const fn direction(direction: Direction) -> &'static str {
 
 fn seconds(milliseconds: f64) -> String {
     format!("{:.3}", milliseconds / 1000.0)
+}
+
+/// A source, linked to its address.
+fn written_in(source: &Source) -> Markup {
+    let section = source.section.as_ref().map(|section| format!(": {section}")).unwrap_or_default();
+    html! {
+        @match &source.address {
+            Some(address) => a href=(address) rel="noreferrer" { (source.document) (section) },
+            None => { (source.document) (section) },
+        }
+    }
 }
