@@ -73,6 +73,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("reference/hooks.md", include_str!("../docs/reference/hooks.md")),
     ("reference/limits.md", include_str!("../docs/reference/limits.md")),
     ("reference/providers.md", include_str!("../docs/reference/providers.md")),
+    ("reference/rule-examples.md", include_str!("../docs/reference/rule-examples.md")),
     ("reference/rules.md", include_str!("../docs/reference/rules.md")),
     ("reference/scenarios.md", include_str!("../docs/reference/scenarios.md")),
     ("reference/states.md", include_str!("../docs/reference/states.md")),

@@ -217,14 +217,10 @@ impl Peer {
             slowness()
         ));
         let mut conform = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
-        conform.env_remove("PI_RPC_DIALECT").args([
-            "conform",
-            "--adapter",
-            self.name,
-            "--dialect",
-            self.dialect,
-        ]);
+        conform.env_remove("PI_RPC_DIALECT").args(["conform", "--adapter", self.name, "--dialect", self.dialect]);
         conform.args(["--jobs", "2", "--format", "json", "--patience", &slowness().to_string()]);
+        // Our own server answers within every deadline.
+        conform.args((self.name == "pi-rpc").then_some("--strict"));
         conform.args(scenarios.iter().flat_map(|name| ["--scenario", name]));
         conform.arg("--redact").arg("--keep").arg(&keep).arg("--report").arg(&json);
         let expected = root.join(format!("{file}.json"));
@@ -232,15 +228,13 @@ impl Peer {
             conform.arg("--expect").arg(expected);
         }
         let output = conform.arg("--").args(words).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
         let report: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-        if self.name == "pi-rpc" {
-            let is_passed = |subject: &Value| subject["outcome"] == "passed";
-            let subjects = report["subjects"].as_array().unwrap();
-            let others: Vec<&Value> = subjects.iter().filter(|it| !is_passed(it)).collect();
-            assert!(others.is_empty(), "{others:?}");
-        }
-        for late in too_slow(&report) {
+        let late = too_slow(&report);
+        // What was too slow is not judged.
+        let is_slow = !late.is_empty() && report["summary"]["errors"] == late.len();
+        let went_well = output.status.success() || (is_slow && output.status.code() == Some(3));
+        assert!(went_well, "{}", String::from_utf8_lossy(&output.stdout));
+        for late in late {
             progress(&format!("{} {}: {late}", self.name, self.version));
         }
         if all {

@@ -51,9 +51,13 @@ pub struct Options {
     /// Play so many scenarios at a time
     #[arg(long, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
-    /// Multiply every deadline by N, for a slow machine; a scenario that still misses one is not judged instead of failed
+    /// Multiply every deadline by N, for a slow machine; a scenario that still misses one is not judged instead of failed, and
+    /// the exit status is 3
     #[arg(long, value_name = "N")]
     patience: Option<NonZeroU32>,
+    /// Let a scenario fail that misses a deadline in spite of --patience
+    #[arg(long, requires = "patience")]
+    strict: bool,
     /// Start no further scenario once one has failed
     #[arg(long)]
     fail_fast: bool,
@@ -102,6 +106,7 @@ pub fn run(options: &Options) -> ExitCode {
         redact: options.redact,
         timeline: options.report_options.format() == Format::Html,
         patience: options.patience,
+        strict: options.strict,
         stop: Some(&stop),
     };
     let played = play_all(&server, &scenarios, play_options, |event| match event {

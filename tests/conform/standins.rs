@@ -83,10 +83,16 @@ fn server_that_never_writes_cannot_be_judged() {
 fn late_server_with_patience_is_not_judged() {
     let steps = json!([{ "ask": { "type": "get_state" }, "withinMs": 20 }]);
     let patient = PlayOptions { patience: NonZeroU32::new(3), ..PlayOptions::default() };
-    let (subject, _) = play_by(&adapter(), "cat >/dev/null", steps, patient);
+    let (subject, _) = play_by(&adapter(), "cat >/dev/null", steps.clone(), patient);
     let reason = "not judged, too slow: steps[0]: timed out waiting for the response to {\"type\":\"get_state\",\"id\":\"ask-1\"}";
-    assert_eq!((subject.outcome, subject.reason.as_deref()), (Outcome::NotExercised, Some(reason)));
+    assert_eq!((subject.outcome, subject.reason.as_deref()), (Outcome::Error, Some(reason)));
     assert!(subject.duration_ms >= 60.0, "{}", subject.duration_ms);
+    let strict = PlayOptions { strict: true, ..patient };
+    let (subject, _) = play_by(&adapter(), "cat >/dev/null", steps, strict);
+    assert_eq!(
+        (subject.outcome, subject.reason.as_deref()),
+        (Outcome::Failed, reason.strip_prefix("not judged, "))
+    );
 }
 
 #[test]

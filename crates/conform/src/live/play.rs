@@ -88,8 +88,10 @@ pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>
     if let (Some(StopReason::TimedOut(text)), Some(_)) = (stop, options.patience) {
         // The findings may have the same slowness as their cause.
         played.subject.findings.clear();
-        (played.subject.outcome, played.subject.reason) =
-            (Outcome::NotExercised, Some(format!("not judged, too slow: {text}")));
+        (played.subject.outcome, played.subject.reason) = match options.strict {
+            true => (Outcome::Failed, Some(format!("too slow: {text}"))),
+            false => (Outcome::Error, Some(format!("not judged, too slow: {text}"))),
+        };
     }
     played
 }

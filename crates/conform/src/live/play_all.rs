@@ -32,6 +32,8 @@ pub struct PlayOptions<'a> {
     /// A factor for every deadline of the scenarios. With it, a scenario that misses a deadline all the same is not judged;
     /// without it, the scenario fails.
     pub patience: Option<NonZeroU32>,
+    /// Whether a scenario fails that misses a deadline in spite of the patience.
+    pub strict: bool,
     /// A flag: once set, no further scenario begins.
     pub stop: Option<&'a AtomicBool>,
 }
@@ -44,6 +46,7 @@ impl Default for PlayOptions<'_> {
             redact: false,
             timeline: false,
             patience: None,
+            strict: false,
             stop: None,
         }
     }

@@ -8,8 +8,7 @@ mod catalogue;
 mod wide;
 
 use crate::mutation_support::{Trace, read, recorded};
-use catalogue::{Lie, lies};
-pub use catalogue::{includes, recordings};
+pub use catalogue::{Lie, includes, lies, recordings};
 use pi_rpc_oracle::{Judge, View};
 use pi_rpc_protocol::{Dialect, RuleId, Side, Tier};
 use serde_json::json;
@@ -22,7 +21,7 @@ use std::{
     thread,
 };
 
-const DIALECTS: [&str; 4] = ["pi", "pi-1", "xcsh", "omp"];
+pub const DIALECTS: [&str; 4] = ["pi", "pi-1", "xcsh", "omp"];
 
 /// The findings about a lie in one dialect.
 struct LieResult {

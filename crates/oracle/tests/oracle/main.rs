@@ -21,6 +21,7 @@ mod patience;
 mod reads;
 mod recordings;
 mod rule_docs;
+mod rule_examples;
 mod shared_wire;
 mod trace_writing;
 mod versions;

@@ -19,17 +19,17 @@ use std::{
 /// One planted fault.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Mutant {
+pub struct Mutant {
     /// A description of the fault.
-    what: String,
+    pub what: String,
     /// The recording in which the fault is planted, in each of the dialects.
     trace: String,
     #[serde(default = "every")]
     dialects: Vec<String>,
     #[serde(rename = "do")]
-    ops: Vec<Op>,
+    pub ops: Vec<Op>,
     /// The rules that find the fault.
-    breaks: BTreeSet<String>,
+    pub breaks: BTreeSet<String>,
 }
 
 fn every() -> Vec<String> {
@@ -38,7 +38,7 @@ fn every() -> Vec<String> {
 
 impl Mutant {
     /// The recordings to spoil: `dialect/name`. Not all conversations were recorded in omp.
-    fn traces(&self) -> impl Iterator<Item = String> {
+    pub fn traces(&self) -> impl Iterator<Item = String> {
         let named = self.dialects.iter().map(|dialect| format!("{dialect}/{}", self.trace));
         let own = format!("omp/{}", self.trace);
         let is_meant = !self.dialects.iter().any(|dialect| dialect == "omp")
@@ -48,7 +48,8 @@ impl Mutant {
     }
 }
 
-fn mutants() -> Vec<Mutant> {
+/// The planted faults.
+pub fn mutants() -> Vec<Mutant> {
     serde_json::from_str(&mutants_file()).expect("mutants.json")
 }
 
