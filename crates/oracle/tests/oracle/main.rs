@@ -24,4 +24,5 @@ mod rule_docs;
 mod rule_examples;
 mod shared_wire;
 mod trace_writing;
+mod unjudged_members;
 mod versions;

@@ -81,6 +81,30 @@ fn changes(frame: &Value) -> Vec<(&'static str, String, Value)> {
     changes
 }
 
+/// Every record that differs from this one in one value, which keeps its type. Each with the label of the member.
+pub fn other_values(record: &Value) -> Vec<(String, Value)> {
+    let mut places = Vec::new();
+    walk(&record["frame"], &mut Vec::new(), &mut places);
+    let what = label(record);
+    let changed = |place: Vec<String>| {
+        let pointer: String = place.iter().map(|step| format!("/{step}")).collect();
+        let other = match record["frame"].pointer(&pointer)? {
+            Value::String(text) => json!([text, "x"].concat()),
+            Value::Number(number) => json!(number.as_f64()? + 1.0),
+            Value::Bool(flag) => json!(!flag),
+            Value::Null | Value::Array(_) | Value::Object(_) => return None,
+        };
+        let mut changed = record.clone();
+        *changed["frame"].pointer_mut(&pointer)? = other;
+        let shown = place.iter().map(|step| if step.parse::<usize>().is_ok() { "*" } else { step });
+        let shown: String = shown.map(|step| format!("/{step}")).collect();
+        // A tree of any depth has the same members everywhere.
+        let flat = shown.replace("/children/*", "");
+        Some((format!("{what} {flat}"), changed))
+    };
+    places.into_iter().filter_map(changed).collect()
+}
+
 /// The places of all members and items below `value`.
 fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<Vec<String>>) {
     let steps: Vec<(String, &Value)> = match value {
