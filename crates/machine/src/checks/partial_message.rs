@@ -5,7 +5,7 @@
 //! `partial-eq-end`, `toolcall-args`, `toolcall-end-eq`, `end-eq-last`.
 
 use super::stored_message::is_repeated;
-use super::usage::counters;
+use super::usage::{check_sums, counters};
 use crate::findings::Findings;
 use pi_rpc_protocol::{
     AssistantContent, AssistantMessage, BlockKind, Dialect, DialectMessageStart, JsonObject,
@@ -95,12 +95,15 @@ impl PartialMessage {
         if let Some(update) = &update {
             self.update(update, found);
         }
-        if let Some(usage) = event.usage.as_ref().filter(|usage| has_tokens(usage)) {
-            self.usage = Some(usage.clone());
+        if let Some(usage) = &event.usage {
+            self.on_usage(usage, "/usage", found);
         }
         let Some(message) = &event.message else { return };
-        if has_tokens(&message.usage) {
-            self.usage = Some(message.usage.clone());
+        self.on_usage(&message.usage, "/message/usage", found);
+        // It may be ahead of the message.
+        let partial = event.assistant_message_event.partial();
+        if let Some(partial) = partial.filter(|partial| partial.usage != message.usage) {
+            check_sums(&partial.usage, &self.start.api, "/assistantMessageEvent/partial/usage", found);
         }
         if message.response_id.is_some() && message.response_id != self.response_id {
             self.response_id.clone_from(&message.response_id);
@@ -156,6 +159,17 @@ impl PartialMessage {
                 before.len() <= message.content.len() && before.iter().zip(&message.content).all(continues);
             found
                 .expect(Rule::PartialMonotonic, grown, || "nothing less than the snapshot before".to_owned());
+        }
+    }
+
+    /// Takes in the usage so far.
+    fn on_usage(&mut self, usage: &Usage, at: &str, found: &mut Findings) {
+        if self.usage.as_ref() == Some(usage) {
+            return;
+        }
+        check_sums(usage, &self.start.api, at, found);
+        if has_tokens(usage) {
+            self.usage = Some(usage.clone());
         }
     }
 

@@ -3,7 +3,7 @@
 //! Rules: `turn-nesting`, `msg-adjacent`, `start-final-nonassistant`, `agent-end-messages`,
 //! `turn-results-complete`.
 
-use super::{partial_message::PartialMessage, stored_message::StoredMessage, turn::Turn};
+use super::{partial_message::PartialMessage, stored_message::StoredMessage, turn::Turn, usage::check_sums};
 use crate::{findings::Findings, spoken::Spoken};
 use pi_rpc_protocol::{AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, RuleId as Rule, StopReason};
 
@@ -80,6 +80,7 @@ impl Run {
                 turn.begins(start.message.kind(), found);
                 match &start.message {
                     AgentMessage::Assistant(message) => {
+                        check_sums(&message.usage, &message.api, "/message/usage", found);
                         turn.partial_message = Some(PartialMessage::new(message, found.frame()));
                     }
                     other => {

@@ -187,9 +187,29 @@ impl StateChecks {
                 let name = twice.map(|(_, model)| key(model)).unwrap_or_default();
                 format!("each model once, not `{name}` again")
             });
+            let slot = self.known.members.slot(Member::Model);
+            let current = self.known.members.model().filter(|_| slot.is_unchanged_since(since));
+            let is_current = |model: &&Model| current.is_some_and(|current| key(current) == key(model));
+            let place = models.iter().position(|model| is_current(&model));
+            if let (Some(current), Some(place), false) = (current, place, at.cut) {
+                let at = format!("/data/models/{place}");
+                let what = "the model that is in use, as it was told before";
+                found.expect_same(Rule::ModelsSteady, &at, what, current, &models[place]);
+            }
         }
         if let RpcSuccess::GetState(state) = success {
             self.unknown_answer(&state.data, since, found);
+            // What is known already is compared with that.
+            let is_new = *self.known.members.slot(Member::Model).now() == Knowledge::Unknown;
+            let models = self.known.members.models().filter(|_| is_new && !self.known.may_change_silently());
+            let listed = models.zip(state.data.model.as_ref());
+            let listed = listed.and_then(|(list, model)| {
+                Some((list.iter().find(|listed| key(listed) == key(model))?, model))
+            });
+            if let (Some((listed, model)), false) = (listed, at.cut) {
+                let what = "the model as the list has it";
+                found.expect_same(Rule::ModelsSteady, "/data/model", what, listed, model);
+            }
         }
         if let RpcSuccess::GetAvailableThinkingLevels(list) = success
             && self.known.members.slot(Member::Model).is_unchanged_since(since)

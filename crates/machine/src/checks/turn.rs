@@ -79,7 +79,7 @@ impl Turn {
         found.expect(Rule::StopReason, failed == message.error_message.is_some(), || {
             "`errorMessage` exactly with error and aborted".to_owned()
         });
-        usage::check_sums(message, found);
+        usage::check_sums(&message.usage, &message.api, "/message/usage", found);
         if let Some(partial_message) = self.partial_message.take() {
             partial_message.end(message, failed, dialect, found);
         }

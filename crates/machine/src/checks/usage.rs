@@ -3,14 +3,14 @@
 //! Rule: `usage-sum`.
 
 use crate::findings::Findings;
-use pi_rpc_protocol::{AssistantMessage, RuleId as Rule, Usage};
+use pi_rpc_protocol::{RuleId as Rule, Usage};
 use serde_json::Number;
 
-/// Judges that the totals are the sums of their parts.
-pub fn check_sums(message: &AssistantMessage, found: &mut Findings) {
-    let Usage { total_tokens, output, cost, .. } = &message.usage;
-    let counted: u64 = counters(&message.usage).iter().sum();
-    let tokens = match SUMMED.contains(&message.api.as_str()) {
+/// Judges that the totals of a message's usage are the sums of their parts; `at` is the JSON pointer to the usage.
+pub fn check_sums(usage: &Usage, api: &str, at: &str, found: &mut Findings) {
+    let Usage { total_tokens, output, cost, .. } = usage;
+    let counted = counters(usage).iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
+    let tokens = match SUMMED.contains(&api) {
         true => *total_tokens == counted,
         false => total_tokens >= output,
     };
@@ -18,8 +18,8 @@ pub fn check_sums(message: &AssistantMessage, found: &mut Findings) {
     let costs =
         (parts.into_iter().flatten().sum::<f64>() - cost.total.as_f64().unwrap_or_default()).abs() < EXACT;
     found.expect(Rule::UsageSum, tokens && costs, || match tokens {
-        true => "`cost.total` to be the sum of the costs".to_owned(),
-        false => format!("{counted} as `totalTokens`"),
+        true => format!("the sum of the costs at {at}/cost/total"),
+        false => format!("{counted} at {at}/totalTokens"),
     });
 }
 
