@@ -34,8 +34,8 @@ pub struct Prompts {
     ran: bool,
     /// Digests of the texts that the host has queued before the first run of the process.
     queued: VecDeque<u64>,
-    /// Digests of the texts of refused prompts.
-    refused: VecDeque<u64>,
+    /// Refused prompts: number, and digest of the text.
+    refused: VecDeque<(u64, u64)>,
 }
 
 /// A prompt of the host.
@@ -124,8 +124,10 @@ impl Prompts {
 
     /// Takes in another response to a prompt, perhaps its second.
     pub fn on_not_started(&mut self, number: u64, success: bool, obligations: &mut Obligations) {
+        // An acknowledgement may come behind the refusal.
+        self.refused.retain(|(refused, _)| !success || *refused != number);
         if let Some(prompt) = self.take(number).filter(|prompt| !success && !prompt.changes) {
-            self.refused.push_back(prompt.digest);
+            self.refused.push_back((number, prompt.digest));
             if self.refused.len() > MAX_PROMPTS {
                 self.refused.pop_front();
             }
@@ -247,7 +249,7 @@ impl Prompts {
         }
         let text = digest(text);
         let is_again = self.started.iter().chain(&self.outstanding).any(|prompt| prompt.digest == text);
-        if let Some(place) = self.refused.iter().position(|refused| *refused == text)
+        if let Some(place) = self.refused.iter().position(|(_, refused)| *refused == text)
             && !is_again
         {
             self.refused.remove(place);
