@@ -17,13 +17,14 @@
 //! - [`catalogue`]: built-in models and providers. [`registered`]: providers that extensions register. `registry`: all models:
 //!   the catalogue, `models.json` and registered providers together.
 //! - [`login_kinds`]: where tokens of providers come from, as data.
+//! - [`mcp`]: the servers of `mcp.json`; `mcp_entry`: one of them.
 //! - `unhonoured`: settings of pi that are not read, with their reasons.
 //! - `value`, [`keys`]: values of keys and headers.
 //! - [`thinking`], [`pattern`], [`reference`](mod@reference), [`select`](mod@select): thinking levels, globs over names of
 //!   models, what a name means, and selection of models.
 //! - [`prompt`]: finds and reads instructions, skills, prompt templates and rules.
 //!
-//! `disk`, `decisions`, `command`, `credential_database` and [`prompt`] are the only parts that touch the machine; everything
+//! `disk`, `decisions`, `command`, `credential_database`, [`mcp`] and [`prompt`] are the only parts that touch the machine; everything
 //! else works on texts.
 //!
 //! Sources of the rules: pi's published `models.md`, `settings.md` and `providers.md`, and pi 0.73.1 observed.
@@ -61,6 +62,8 @@ mod environment;
 pub mod keys;
 pub mod login_kinds;
 mod login_use;
+pub mod mcp;
+mod mcp_entry;
 pub mod models_file;
 mod named_model;
 mod object_file;
