@@ -23,6 +23,8 @@ mod log;
 mod login;
 mod login_key;
 mod manual;
+#[cfg(feature = "mcp")]
+mod mcp_servers;
 mod mock_llm;
 mod models;
 mod options;

@@ -23,7 +23,7 @@ use values::{
 pub use help::{HELP, HelpOption, help_groups, help_options};
 
 /// The options that take something away from a session. A misspelt one is refused: ignored, it would leave all of it.
-pub const NARROWING_OPTIONS: [&str; 16] = [
+pub const NARROWING_OPTIONS: [&str; 17] = [
     "tools",
     "no-tools",
     "no-builtin-tools",
@@ -34,6 +34,7 @@ pub const NARROWING_OPTIONS: [&str; 16] = [
     "no-skills",
     "no-prompt-templates",
     "no-extensions",
+    "no-mcp",
     "no-approve",
     "no-session",
     "require-extensions",
@@ -107,6 +108,8 @@ pub struct HostOptions {
     pub extensions: Vec<String>,
     /// `--no-extensions`: loads only those of `--extension`.
     pub no_extensions: bool,
+    /// `--no-mcp`: connects no servers of `mcp.json`.
+    pub no_mcp: bool,
     /// `--require-extensions` and `--keep-going`: whether nothing is served where an extension cannot be loaded.
     pub require_extensions: Option<bool>,
     /// `--approve` and `--no-approve`: whether the project's code may run, and its texts may be read.
@@ -271,14 +274,14 @@ pub struct Refusal(pub String, pub u8);
 const BUILT_IN_EXTENSION: &str = "builtin:";
 
 /// Why such an extension is refused.
-const NO_BUILT_IN: &str = "pi's built-in extensions (MCP, llama.cpp, codemode, tool search) are part of pi and not of this \
-    program; start pi itself, or leave the option away";
+const NO_BUILT_IN: &str = "pi's built-in extensions are part of pi and not of this program; MCP servers of mcp.json are connected \
+    without the option";
 
 /// Ignored options of pi with a value.
 const IGNORED_WITH_VALUE: [&str; 4] = ["theme", "permission-mode", "use-theme", "tui-mode"];
 
 /// Ignored options of pi without a value; the next word is a prompt.
-const IGNORED_SWITCHES: [&str; 4] = ["verbose", "offline", "no-themes", "no-mcp"];
+const IGNORED_SWITCHES: [&str; 3] = ["verbose", "offline", "no-themes"];
 
 /// Parses a command line without the program name.
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
@@ -333,6 +336,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                 options.extensions.push(named);
             }
             Long("no-extensions") => options.no_extensions = true,
+            Long("no-mcp") => options.no_mcp = true,
             Long("require-extensions") => options.require_extensions = Some(true),
             Long("keep-going") => options.require_extensions = Some(false),
             Long("approve") | Short('a') => options.approve = Some(true),

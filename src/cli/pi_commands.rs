@@ -24,7 +24,7 @@ const MISSING: [(&str, &str); 6] = [
     ("config", "extensions, skills, prompts and packages in settings.json say which resources count"),
     (
         "mcp",
-        "pi's support of MCP servers is not here; pi-rpc acp serves clients that bring MCP servers along",
+        "nothing is written here; ~/.pi/agent/mcp.json and .pi/mcp.json name the servers, and a prompt /mcp shows them",
     ),
 ];
 

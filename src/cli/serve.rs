@@ -1,5 +1,7 @@
 //! `pi-rpc serve` and `--mode rpc`: from options and configuration to the server's [`Options`].
 
+#[cfg(feature = "mcp")]
+use super::mcp_servers;
 use super::{
     agent_backend, host,
     log::{self, Log},
@@ -138,13 +140,20 @@ fn resolve(
     let secrets = config.keys.secrets();
     log::set_secrets(secrets.clone());
     process_privacy::hide(secrets, &environment, options.api_key.is_some());
-    let session = session_options(config, &options, arguments, directory, &environment)?;
+    #[cfg(feature = "mcp")]
+    let servers = mcp_servers::read(&config, &options).map(|found| (found, mcp_servers::values(&config, &environment)));
+    #[cfg_attr(not(feature = "mcp"), expect(unused_mut, reason = "servers change it"))]
+    let mut session = session_options(config, &options, arguments, directory, &environment)?;
     // An extension may have such an option. The older versions ignore what they do not know. Source: pi 1.6.0, observed.
     if dialect.base() == Base::Pi1
         && session.extension_setup.extensions.is_empty()
         && let Some(unknown) = options.unknown.first()
     {
         return Err(Refusal(format!("Unknown option: {unknown}"), 1));
+    }
+    #[cfg(feature = "mcp")]
+    if let Some((found, values)) = servers {
+        mcp_servers::attach(found, values, &mut session);
     }
     Ok(Options {
         session,

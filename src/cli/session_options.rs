@@ -233,6 +233,7 @@ pub fn session_options(
         system_prompt,
         extension_setup,
         node,
+        built_in: None,
         chosen: options.model.is_some() || options.provider.is_some(),
         name: options.name.clone(),
         place,
@@ -355,6 +356,7 @@ fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> Pr
             .map(|ContextFile { path, content }| ContextFile { path, content: masked(content) })
             .collect(),
         date: day(wall_ms()),
+        mcp_servers: None,
         cwd: directory.to_string_lossy().into_owned(),
         in_sections: config.dialect.record().system_message_opens_run,
     }

@@ -19,7 +19,7 @@ const PLACES: [(&str, usize, Gets); 17] = [
     // The watcher of processes, which gets none.
     ("processes/process_watcher.rs", 1, Gets::Named),
     // A server of tools that an editor hands over.
-    ("mcp/lib.rs", 1, Gets::NoKeys),
+    ("mcp/client_servers.rs", 1, Gets::NoKeys),
     // A server that answers in place of this program.
     ("acp/agent_process.rs", 1, Gets::All),
     // An agent that asks models in place of this program.

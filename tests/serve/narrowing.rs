@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, fs, process::Stdio};
 type Row = (&'static str, &'static str, &'static [&'static str], i32, &'static str);
 
 /// The options of `serve`, `host`, `acp` and `attach` that narrow.
-const NARROWING: [Row; 28] = [
+const NARROWING: [Row; 29] = [
     ("tools", "all other tools", &["--tools", "read,-bash"], 1, "--tools: "),
     ("no-tools", "all tools", &["--no-tool"], 2, "--no-tools"),
     ("no-builtin-tools", "the built-in tools", &["--no-builtin-tool"], 2, "--no-builtin-tools"),
@@ -24,6 +24,7 @@ const NARROWING: [Row; 28] = [
     ("no-skills", "skills", &["--no-skill"], 2, "--no-skills"),
     ("no-prompt-templates", "templates", &["--no-prompt-template"], 2, "--no-prompt-templates"),
     ("no-extensions", "extensions", &["--no-extension"], 2, "--no-extensions"),
+    ("no-mcp", "MCP servers", &["--no-mpc"], 2, "--no-mcp"),
     ("require-extensions", "servers without them", &["--require-extension"], 2, "--require-extensions"),
     ("no-approve", "the project's code", &["--no-aprove"], 2, "--no-approve"),
     ("no-session", "the session's file", &["--no-sesion"], 2, "--no-session"),

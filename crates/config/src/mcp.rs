@@ -48,6 +48,12 @@ pub struct McpValues {
 }
 
 impl McpServers {
+    /// Reads the files, if `is_on`; `None`: there is neither a server nor an error.
+    pub fn load_if(is_on: bool, config: &Config) -> Option<Self> {
+        let found = is_on.then(|| Self::load(config))?;
+        (!found.servers.is_empty() || !found.errors.is_empty()).then_some(found)
+    }
+
     /// Reads both files; the project's only if the project is approved.
     pub fn load(config: &Config) -> Self {
         let mut reading = Reading::default();

@@ -1,6 +1,7 @@
 //! Runs the processes of extensions: starts them, sends them frames, ends them, without blocking.
 
 use super::{
+    built_in::{BuiltIn, BuiltInOutput, BuiltInSession},
     frame_queue::{self, QueueFull},
     node::NodeHost,
     process::ExtensionProcess,
@@ -10,10 +11,10 @@ use pi_rpc_engine::{CallId, Input};
 use pi_rpc_files::secrets::Secrets;
 use pi_rpc_processes::Processes;
 use pi_rpc_protocol::{Dialect, ToExtension};
-use std::{collections::HashMap, path::PathBuf, time::Duration};
+use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, oneshot, watch},
-    task::JoinSet,
+    task::{JoinHandle, JoinSet},
     time::timeout,
 };
 
@@ -29,6 +30,8 @@ pub struct ExtensionEnvironment {
     pub paths: Vec<String>,
     /// The index in `paths` of the Node host, if there is one, and its runtime.
     pub node: Option<(usize, NodeHost)>,
+    /// The index in `paths` of the extension that is built into this program, if there is one.
+    pub built_in: Option<(usize, Arc<dyn BuiltIn>)>,
     /// The working directory.
     pub directory: PathBuf,
     /// The dialect of the frames that extensions may write.
@@ -63,6 +66,8 @@ struct RunningProcess {
     queue: frame_queue::FrameQueue,
     /// The queue of answers, where they do not go to stdin.
     answers: Option<frame_queue::FrameQueue>,
+    /// Takes the frames in place of the queue, where nothing is written.
+    built_in: Option<mpsc::UnboundedSender<ToExtension>>,
     stop: oneshot::Sender<String>,
 }
 
@@ -98,9 +103,14 @@ impl Extensions {
     /// Starts the executable at that place of the paths, as `process`.
     pub fn start(&mut self, process: CallId, place: usize) {
         while self.tasks.try_join_next().is_some() {}
+        if let Some((_, built_in)) = self.environment.built_in.as_ref().filter(|(of, _)| *of == place) {
+            let built_in = built_in.clone();
+            return self.start_built_in(process, built_in);
+        }
         let ExtensionEnvironment {
             paths,
             node,
+            built_in: _,
             directory,
             dialect,
             max_frame,
@@ -137,8 +147,43 @@ impl Extensions {
             writer,
             stop: stopped,
         };
-        self.running.insert(process, RunningProcess { queue, answers, stop });
-        let process_task = tokio::spawn(process_task.run());
+        self.running.insert(process, RunningProcess { queue, answers, built_in: None, stop });
+        self.follow(process, tokio::spawn(process_task.run()));
+    }
+
+    /// Starts the part of this program that stands in place of a process.
+    fn start_built_in(&mut self, process: CallId, built_in: Arc<dyn BuiltIn>) {
+        let ExtensionEnvironment { directory, max_pending, gate, processes, secrets, .. } = &self.environment;
+        let (queue, _) = frame_queue::frame_queue(*max_pending);
+        let (sender, frames) = mpsc::unbounded_channel();
+        let (stop, stopped) = oneshot::channel();
+        let session = BuiltInSession {
+            frames,
+            output: BuiltInOutput {
+                from: process,
+                gate: gate.clone(),
+                greeted: self.greeted.subscribe(),
+                inputs: self.sender.clone(),
+            },
+            directory: directory.clone(),
+            processes: processes.clone(),
+            secrets: secrets.clone(),
+        };
+        let serving = built_in.run(session);
+        let task = tokio::spawn(async move {
+            tokio::select! {
+                biased;
+                Ok(text) = stopped => text,
+                text = serving => text,
+            }
+        });
+        self.running.insert(process, RunningProcess { queue, answers: None, built_in: Some(sender), stop });
+        self.follow(process, task);
+    }
+
+    /// Reports the end of a process.
+    fn follow(&mut self, process: CallId, process_task: JoinHandle<String>) {
+        let sender = self.sender.clone();
         self.tasks.spawn(async move {
             let text =
                 process_task.await.unwrap_or_else(|panic| format!("its exit could not be observed: {panic}"));
@@ -151,6 +196,11 @@ impl Extensions {
     /// Queues a frame for a process; ignored if the process is gone. Ends a process that does not read.
     pub fn send(&mut self, process: CallId, frame: &ToExtension) {
         let Some(running) = self.running.get(&process) else { return };
+        if let Some(built_in) = &running.built_in {
+            // It takes every frame at once; it may have ended.
+            let _ = built_in.send(frame.clone());
+            return;
+        }
         let queue = match (frame, &running.answers) {
             (ToExtension::Answer(_), Some(answers)) => answers,
             _ => &running.queue,

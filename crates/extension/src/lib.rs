@@ -4,11 +4,13 @@
 //! For hosts of an engine that want extensions, too: [`find`](find()) finds the executables, [`Extensions`] runs them and passes
 //! their frames on as inputs of the engine.
 //!
-//! This crate decides nothing about hooks, tools or commands: the engine does. It never runs an extension in its own process.
+//! This crate decides nothing about hooks, tools or commands: the engine does. It never runs code of an extension in its own process; what is built
+//! into this program ([`BuiltIn`]) speaks the same frames there.
 //! What a project without an approval brings along is listed apart ([`FoundExtensions::withheld`]) and not started.
 //!
 //! - [`find`](find()), [`SearchPlaces`], [`FoundExtensions`]: finds the executables.
 //! - [`Extensions`], [`ExtensionInputs`], [`ExtensionEnvironment`]: the running extensions.
+//! - [`BuiltIn`], [`BuiltInSession`]: a part of this program in place of a process.
 //! - [`NodeHost`]: what runs pi's own extensions, all of them in one process, which speaks the same protocol; `embedded`,
 //!   `unpack`: the program that it runs.
 //! - [`ask_project_trust`]: asks extensions of the user whether a project is trusted.
@@ -50,6 +52,7 @@
 //! let (mut extensions, mut inputs) = Extensions::new(ExtensionEnvironment {
 //!     paths: vec![path.display().to_string()], node: None, directory: folder.path().to_owned(), dialect: Dialect::Pi,
 //!     max_frame: MAX_FRAME, max_pending: MAX_PENDING, gate, processes: Default::default(), secrets: Default::default(),
+//!     built_in: None,
 //! });
 //! extensions.start(1, 0);
 //! let Some(Input::Extension { from: 1, frame }) = inputs.next().await else { panic!() };
@@ -60,6 +63,7 @@
 //! # }
 //! ```
 
+mod built_in;
 mod embedded;
 mod find;
 mod frame_queue;
@@ -76,6 +80,7 @@ mod stdout;
 mod strip_types;
 mod unpack;
 
+pub use built_in::{BuiltIn, BuiltInOutput, BuiltInSession};
 pub use find::{FoundExtensions, Position, SearchPlaces, find};
 pub use host::{ExtensionEnvironment, ExtensionInputs, Extensions};
 pub use named_commands::named_commands;

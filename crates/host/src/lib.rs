@@ -36,7 +36,7 @@
 //! #     Ok(SessionOptions {
 //! #         dialect, library: ModelLibrary::scripted("demo")?, level: None, modes: pi_rpc_engine::Modes::of(dialect),
 //! #         tools: Vec::new(), spare_tools: Vec::new(), tool_selection: Default::default(), system_prompt: "".into(),
-//! #         extension_setup: Default::default(), node: None, chosen: true, name: None,
+//! #         extension_setup: Default::default(), node: None, built_in: None, chosen: true, name: None,
 //! #         place: pi_rpc_engine::SessionStorage::in_memory("/work"), session: None, store: Default::default(), files: None,
 //! #         file_guard: None, disk_timeout: None, limits: Default::default(), agent: None,
 //! #         login_access: LoginAccess {

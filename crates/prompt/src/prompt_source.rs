@@ -2,7 +2,7 @@
 
 use super::{
     Skill, context_file::ContextFile, instructions::Instructions, text::PromptParts, text::ToolLine,
-    text::sections, text::system_prompt,
+    text::sections, text::system_prompt, text::tagged,
 };
 use pi_rpc_protocol::JsonObject;
 use serde_json::{Value, json};
@@ -20,9 +20,14 @@ pub struct PromptSource {
     pub date: String,
     /// The working directory of tools.
     pub cwd: String,
+    /// Servers whose tools are not declared, for the last section; read where `tool_search` is offered.
+    pub mcp_servers: Option<String>,
     /// Whether the dialect has sections.
     pub in_sections: bool,
 }
+
+/// The tool that declares tools of servers.
+const TOOL_SEARCH: &str = "tool_search";
 
 impl PromptSource {
     /// Builds the system prompt for these tools, with the guidelines of extensions.
@@ -43,7 +48,14 @@ impl PromptSource {
             cwd: &self.cwd,
         };
         match self.in_sections {
-            true => sections(&parts),
+            true => {
+                let mut instructions = sections(&parts);
+                let can_search = tools.iter().any(|tool| tool.name == TOOL_SEARCH);
+                if let Some(text) = self.mcp_servers.as_ref().filter(|_| can_search) {
+                    instructions.0.push(tagged("mcp_servers", text));
+                }
+                instructions
+            }
             false => system_prompt(&parts).into(),
         }
     }

@@ -102,7 +102,7 @@ pub fn sections(parts: &PromptParts<'_>) -> Instructions {
     Instructions(sections)
 }
 
-fn tagged(name: &str, text: &str) -> Section {
+pub(super) fn tagged(name: &str, text: &str) -> Section {
     Section::new(name, format!("<{name}>\n{text}\n</{name}>"))
 }
 

@@ -15,7 +15,7 @@ use pi_rpc_engine::{
     Engine, ExtensionSetup, Input, Modes, Now, Output, Purpose, RequestHooks, SessionStorage, Setup,
     ToolSelection, Toolbox, limits::Limits,
 };
-use pi_rpc_extension::{ExtensionInputs, NodeHost};
+use pi_rpc_extension::{BuiltIn, ExtensionInputs, NodeHost};
 use pi_rpc_model::types::ToolSpec;
 use pi_rpc_page::{self as page, PageOptions};
 use pi_rpc_prompt::Instructions;
@@ -52,6 +52,8 @@ pub struct SessionOptions {
     pub extension_setup: ExtensionSetup,
     /// The Node host for pi's own extensions.
     pub node: Option<NodeHost>,
+    /// What stands in place of the last extension and runs in this process.
+    pub built_in: Option<Arc<dyn BuiltIn>>,
     /// Whether the command line names the model, which then takes precedence over a resumed session's.
     pub chosen: bool,
     /// The session's name.
@@ -147,6 +149,7 @@ impl Runner {
             options.tool_environment,
             &options.extension_setup,
             options.node,
+            options.built_in,
             options.agent,
         );
         let (store, base, guard) = (options.store, dialect.base(), options.file_guard);

@@ -15,7 +15,7 @@ use pi_rpc_engine::{
     CallId, ExtensionSetup, Input, LoginEnd, LoginStart, ModelCall, RequestHooks, ShellEnd, ShellStart,
     ToolSession, ToolStart,
 };
-use pi_rpc_extension::{self as extension, ExtensionEnvironment, Extensions, NodeHost};
+use pi_rpc_extension::{self as extension, BuiltIn, ExtensionEnvironment, Extensions, NodeHost};
 use pi_rpc_files::{confinement::Confinement, secrets::Secrets};
 use pi_rpc_model::{
     scripted::{Step, StepAction},
@@ -96,12 +96,15 @@ impl Tasks {
         tool_environment: ToolEnvironment,
         extension_setup: &ExtensionSetup,
         node: Option<NodeHost>,
+        built_in: Option<Arc<dyn BuiltIn>>,
         agent: Option<Box<dyn Agent>>,
     ) -> (Self, extension::ExtensionInputs) {
         let processes = Processes::new();
         let (extensions, extension_inputs) = Extensions::new(ExtensionEnvironment {
             paths: extension_setup.extensions.clone(),
             node: extension_setup.hosted.as_ref().map(|hosted| hosted.place).zip(node),
+            // What is built in comes last, and nothing of its place is a file.
+            built_in: built_in.map(|it| (extension_setup.extensions.len().saturating_sub(1), it)),
             directory: tool_environment.directory.clone(),
             dialect,
             max_frame: extension_setup.max_frame,

@@ -79,6 +79,7 @@ impl Place {
         let (extensions, inputs) = Extensions::new(ExtensionEnvironment {
             paths,
             node,
+            built_in: None,
             directory: self.dir.path().to_owned(),
             dialect: Dialect::Pi,
             max_frame: MAX_FRAME,

@@ -18,6 +18,7 @@ fn options(dialect: Dialect, directory: PathBuf) -> SessionOptions {
         system_prompt: "".into(),
         extension_setup: Default::default(),
         node: None,
+        built_in: None,
         chosen: true,
         name: None,
         place: SessionStorage::in_memory("/work"),

@@ -1,0 +1,238 @@
+//! Streamable HTTP: each message is a request, whose answer is a message or a stream of them.
+//!
+//! No redirect is followed, so that no header goes to another host. There is no login by OAuth.
+
+use super::{MAX_MESSAGE, client::Inbox};
+use reqwest::{
+    Client, Response, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER},
+    redirect,
+};
+use serde_json::Value;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::{sleep, timeout};
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+/// How long a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long the end of a session may take.
+const END_TIMEOUT: Duration = Duration::from_millis(150);
+
+/// Waits before a first message is sent again, where the server may be better off then.
+const RETRIES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
+
+/// A server at an address.
+#[derive(Clone)]
+pub(crate) struct HttpTransport {
+    client: Client,
+    url: String,
+    headers: HeaderMap,
+    /// The session and the version, once they are known.
+    session: Arc<Mutex<HeaderMap>>,
+}
+
+/// Why a message was not answered.
+struct Failure {
+    text: String,
+    /// Whether the same message may be answered later.
+    is_transient: bool,
+}
+
+impl HttpTransport {
+    /// A server that gets these headers with every message.
+    ///
+    /// # Errors
+    ///
+    /// A header cannot be sent; its value is not shown.
+    pub(crate) fn new(url: String, headers: &[(String, String)]) -> Result<Self, String> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            let key: HeaderName = name.parse().map_err(|_| format!("headers: \"{name}\" is no name of a header"))?;
+            let mut value: HeaderValue =
+                value.parse().map_err(|_| format!("headers.{name}: the value cannot be sent"))?;
+            value.set_sensitive(true);
+            map.insert(key, value);
+        }
+        // Fails if one is installed already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::builder().redirect(redirect::Policy::none()).connect_timeout(CONNECT_TIMEOUT).build();
+        let client = client.map_err(|error| error.to_string())?;
+        Ok(Self { client, url, headers: map, session: Arc::default() })
+    }
+
+    /// Names the version in every later message.
+    pub(crate) fn use_version(&self, version: &str) {
+        if let Ok(version) = version.parse() {
+            self.session.lock().unwrap_or_else(PoisonError::into_inner).insert(VERSION, version);
+        }
+    }
+
+    /// Sends a message; what comes back goes to `inbox`.
+    pub(crate) async fn post(&self, message: &Value, inbox: &Inbox) -> Result<(), String> {
+        // A call may have been performed already: only the first message is sent again.
+        let mut retries = RETRIES.iter().filter(|_| message["method"] == "initialize");
+        loop {
+            match self.post_once(message, inbox).await {
+                Ok(()) => return Ok(()),
+                Err(failure) => match retries.next() {
+                    Some(wait) if failure.is_transient => sleep(*wait).await,
+                    _ => return Err(failure.text),
+                },
+            }
+        }
+    }
+
+    /// Sends a notification beside everything else; nobody waits for it.
+    pub(crate) fn post_later(&self, message: Value) {
+        let http = self.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let unread = Inbox::unread();
+                let _ = timeout(CONNECT_TIMEOUT, http.post_once(&message, &unread)).await;
+            });
+        }
+    }
+
+    /// Ends the session at the server, if it answers soon.
+    pub(crate) async fn end(&self) {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if session.contains_key(&SESSION) {
+            let ending = self.client.delete(&self.url).headers(self.headers.clone()).headers(session).send();
+            let _ = timeout(END_TIMEOUT, ending).await;
+        }
+    }
+
+    async fn post_once(&self, message: &Value, inbox: &Inbox) -> Result<(), Failure> {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let request = self.client.post(&self.url).headers(self.headers.clone()).headers(session);
+        let request = request.header(ACCEPT, "application/json, text/event-stream");
+        let sent = request.header(CONTENT_TYPE, "application/json").body(message.to_string()).send().await;
+        let response = sent.map_err(|error| Failure { text: network_error(&error), is_transient: true })?;
+        self.check(&response)?;
+        if let Some(id) = response.headers().get(&SESSION).filter(|_| message["method"] == "initialize") {
+            self.session.lock().unwrap_or_else(PoisonError::into_inner).insert(SESSION, id.clone());
+        }
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let is_stream = kind.starts_with("text/event-stream");
+        let wants_answer = message.get("id").is_some() && message.get("method").is_some();
+        if !wants_answer || response.status() == StatusCode::ACCEPTED {
+            return Ok(());
+        }
+        let failed = |text: String| Failure { text, is_transient: false };
+        match is_stream {
+            true => self.read_stream(response, inbox).await.map_err(failed),
+            false => self.read_message(response, inbox).await.map_err(failed),
+        }
+    }
+
+    fn check(&self, response: &Response) -> Result<(), Failure> {
+        let status = response.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let text = match status {
+            StatusCode::UNAUTHORIZED => {
+                let missing = match self.headers.contains_key("authorization") {
+                    true => "it refuses the Authorization header of headers",
+                    false => "it wants a login; expected headers.Authorization (OAuth is not supported yet)",
+                };
+                format!("HTTP 401: {missing}")
+            }
+            StatusCode::FORBIDDEN => "HTTP 403: the server refuses these headers".to_owned(),
+            StatusCode::NOT_FOUND => "HTTP 404: there is no MCP server, or the session is over".to_owned(),
+            _ if status.is_redirection() => {
+                let target = header(LOCATION).map(|target| format!(" to {}", shown(target))).unwrap_or_default();
+                format!("HTTP {}: redirects{target} are not followed; expected the server's own address in url", status.as_u16())
+            }
+            _ => {
+                let wait = header(RETRY_AFTER).map(|wait| format!(", again in {} s", shown(wait))).unwrap_or_default();
+                format!("HTTP {}{wait}", status.as_u16())
+            }
+        };
+        let is_transient = matches!(status.as_u16(), 408 | 429 | 500 | 502..=599);
+        Err(Failure { text, is_transient })
+    }
+
+    async fn read_message(&self, mut response: Response, inbox: &Inbox) -> Result<(), String> {
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| network_error(&error))? {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_MESSAGE {
+                return Err(too_long());
+            }
+        }
+        let message: Value = serde_json::from_slice(&body).map_err(|_| "the answer is no JSON".to_owned())?;
+        self.pass_on(&message, inbox);
+        Ok(())
+    }
+
+    /// Reads server-sent events. Their end without the answer is an error of the request.
+    async fn read_stream(&self, mut response: Response, inbox: &Inbox) -> Result<(), String> {
+        let (mut line, mut data) = (Vec::new(), Vec::new());
+        while let Some(chunk) = response.chunk().await.map_err(|error| network_error(&error))? {
+            for byte in chunk {
+                if byte != b'\n' {
+                    line.push(byte);
+                    if line.len() + data.len() > MAX_MESSAGE {
+                        return Err(too_long());
+                    }
+                    continue;
+                }
+                let text = line.strip_suffix(b"\r").unwrap_or(&line);
+                if text.is_empty() {
+                    if let Ok(message) = serde_json::from_slice::<Value>(&data) {
+                        self.pass_on(&message, inbox);
+                    }
+                    data.clear();
+                } else if let Some(value) = text.strip_prefix(b"data:") {
+                    data.extend_from_slice(value.strip_prefix(b" ").unwrap_or(value));
+                    data.push(b'\n');
+                }
+                line.clear();
+            }
+        }
+        Err("the stream has ended without the answer".to_owned())
+    }
+
+    fn pass_on(&self, message: &Value, inbox: &Inbox) {
+        if let (Some(answer), _) = inbox.receive(message) {
+            self.post_later(answer);
+        }
+    }
+}
+
+impl Inbox {
+    /// For a message whose answer nobody reads.
+    fn unread() -> Arc<Self> {
+        Self::new(String::new())
+    }
+}
+
+fn too_long() -> String {
+    format!("it sent a message of more than {MAX_MESSAGE} bytes")
+}
+
+/// The cause of a failure, without the address: it may hold a key.
+fn network_error(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    if cause.source().is_none() && std::ptr::eq(cause, error as &dyn std::error::Error) {
+        return "the request failed".to_owned();
+    }
+    cause.to_string()
+}
+
+/// A part of a server's answer, for an error.
+fn shown(text: &str) -> String {
+    let address = text.split(['?', '#']).next().unwrap_or_default();
+    address.chars().filter(|c| !c.is_control()).take(200).collect()
+}

@@ -1,0 +1,184 @@
+//! One server: connected, its tools listed, and called.
+
+use super::{
+    MAX_TOOLS,
+    client::{Client, Inbox, Transport},
+    http::HttpTransport,
+    stdio::{self, ServerProcess},
+    tool::Tool,
+};
+use pi_rpc_config::mcp::{McpEntry, McpTransport, McpValues};
+use pi_rpc_files::secrets::Secrets;
+use pi_rpc_processes::Processes;
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::Arc,
+};
+
+/// The most pages of a list of tools.
+const MAX_PAGES: usize = 100;
+
+/// The largest definitions of a server's tools together, in bytes; the rest is left out.
+const MAX_DEFINITIONS: usize = 2 * 1024 * 1024;
+
+/// Notes about tools that are left out, of which a server causes at most so many.
+const MAX_NOTES: usize = 5;
+
+/// A server that answers.
+pub struct ConnectedServer {
+    pub(crate) client: Arc<Client>,
+    /// Its tools.
+    pub(crate) tools: Vec<Tool>,
+    /// What it says of itself and its tools.
+    pub(crate) instructions: Option<String>,
+    /// What was left out.
+    pub(crate) notes: Vec<String>,
+    lists_tools: bool,
+}
+
+impl ConnectedServer {
+    /// The names of its tools, at the server.
+    pub fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.name.as_str())
+    }
+
+    /// What was left out of its list of tools.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Ends the session.
+    pub async fn end(self) {
+        self.client.end().await;
+    }
+
+    /// Lists the tools again.
+    pub(crate) async fn relist(&self, name: &str) -> Result<(Vec<Tool>, Vec<String>), String> {
+        match self.lists_tools {
+            true => list(&self.client, name).await,
+            false => Ok((Vec::new(), Vec::new())),
+        }
+    }
+}
+
+/// Connects a server and lists its tools.
+///
+/// # Errors
+///
+/// The reason, with the end of stderr of a process.
+pub async fn connect(
+    entry: &McpEntry,
+    values: &Arc<McpValues>,
+    directory: &Path,
+    processes: &Processes,
+    secrets: &Secrets,
+) -> Result<ConnectedServer, String> {
+    let inbox = Inbox::new(format!("file://{}", directory.display()));
+    let transport = match &entry.transport {
+        McpTransport::Stdio { command, args, env, cwd } => {
+            let process = ServerProcess {
+                command: values.expand_home(command),
+                args: args.iter().map(|word| values.expand_home(word)).collect(),
+                env: resolve(values, "env", env).await?,
+                directory: directory.join(values.expand_home(cwd.as_deref().unwrap_or("."))),
+            };
+            if !process.directory.is_dir() {
+                return Err(format!("cwd: {} is no directory", process.directory.display()));
+            }
+            Transport::Stdio(stdio::start(&process, processes, secrets, inbox.clone())?)
+        }
+        McpTransport::Http { url, headers } => {
+            let headers = resolve(values, "headers", headers).await?;
+            Transport::Http(HttpTransport::new(url.clone(), &headers)?)
+        }
+    };
+    let client = Client::new(transport, inbox.clone(), entry.timeout);
+    match open(client, entry).await {
+        Ok(server) => Ok(server),
+        // The process may have ended, and its stderr says why.
+        Err(error) => Err(inbox.closed.borrow().clone().unwrap_or(error)),
+    }
+}
+
+async fn open(client: Client, entry: &McpEntry) -> Result<ConnectedServer, String> {
+    let said = client.initialize().await?;
+    let instructions = said.get("instructions").and_then(Value::as_str).map(|text| text.trim().to_owned());
+    // A server without that capability answers no request for tools.
+    let lists_tools = said.pointer("/capabilities/tools").is_some();
+    let (tools, notes) = match lists_tools {
+        true => list(&client, &entry.name).await?,
+        false => (Vec::new(), Vec::new()),
+    };
+    let instructions = instructions.filter(|text| !text.is_empty());
+    Ok(ConnectedServer { client: Arc::new(client), tools, instructions, notes, lists_tools })
+}
+
+/// Resolves values of variables or headers; the error names the one that cannot be.
+async fn resolve(
+    values: &Arc<McpValues>,
+    field: &str,
+    pairs: &[(String, String)],
+) -> Result<Vec<(String, String)>, String> {
+    let mut resolved = Vec::new();
+    for (name, text) in pairs {
+        let (values, text) = (values.clone(), text.clone());
+        // May run a command that prints the value.
+        let value = tokio::task::spawn_blocking(move || values.resolve(&text)).await;
+        let value = value.unwrap_or_else(|_| Err("it could not be resolved".to_owned()));
+        resolved.push((name.clone(), value.map_err(|error| format!("{field}.{name}: {error}"))?));
+    }
+    Ok(resolved)
+}
+
+/// Lists the tools, and what was left out of them.
+async fn list(client: &Client, server: &str) -> Result<(Vec<Tool>, Vec<String>), String> {
+    let (mut tools, mut notes, mut size) = (Vec::<Tool>::new(), Vec::new(), 0);
+    let mut left_out = 0_usize;
+    let mut names = BTreeSet::new();
+    let mut cursor: Option<String> = None;
+    for page in 0.. {
+        if page == MAX_PAGES {
+            notes.push(format!("its list of tools has more than {MAX_PAGES} pages; the rest is left out"));
+            break;
+        }
+        let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
+        let mut answer = client.request("tools/list", params).await?;
+        let Some(Value::Array(listed)) = answer.get_mut("tools").map(Value::take) else {
+            return Err("tools/list: tools: expected a list".to_owned());
+        };
+        for value in listed {
+            if tools.len() == MAX_TOOLS {
+                left_out += 1;
+                continue;
+            }
+            match Tool::read(server, &value) {
+                Ok(tool) if names.contains(&tool.name) => {}
+                Ok(tool) => {
+                    size += value.to_string().len();
+                    if size > MAX_DEFINITIONS {
+                        left_out += 1;
+                        continue;
+                    }
+                    names.insert(tool.name.clone());
+                    tools.push(tool);
+                }
+                Err(note) => notes.push(note),
+            }
+        }
+        let next = answer.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        if next.is_none() || next == cursor || tools.len() == MAX_TOOLS {
+            break;
+        }
+        cursor = next;
+    }
+    notes.truncate(MAX_NOTES);
+    if left_out > 0 || tools.len() == MAX_TOOLS && cursor.is_some() {
+        let kept = tools.len();
+        notes.push(format!(
+            "only {kept} of its tools are offered; expected at most {MAX_TOOLS}, with {MAX_DEFINITIONS} bytes of definitions"
+        ));
+    }
+    Ok((tools, notes))
+}
