@@ -48,6 +48,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/test-a-server.md", include_str!("../docs/how-to/test-a-server.md")),
     ("how-to/use-as-pi.md", include_str!("../docs/how-to/use-as-pi.md")),
     ("how-to/use-in-an-editor.md", include_str!("../docs/how-to/use-in-an-editor.md")),
+    ("how-to/use-mcp.md", include_str!("../docs/how-to/use-mcp.md")),
     ("introduction.md", include_str!("../docs/introduction.md")),
     ("plots/chart-omp.svg", include_str!("../docs/plots/chart-omp.svg")),
     ("plots/chart-pi-1.svg", include_str!("../docs/plots/chart-pi-1.svg")),

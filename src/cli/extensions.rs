@@ -53,7 +53,11 @@ pub fn find(
     let CollectedExtensions { found, troubles, excused, node } =
         extensions(config, options, &packages, directory, environment);
     let mut paths = found.paths;
-    let confirm_unmatched = unmatched_patterns(&options.confirm_tools, config.dialect, !paths.is_empty())?;
+    let confirm_unmatched = unmatched_patterns(
+        &options.confirm_tools,
+        config.dialect,
+        !paths.is_empty() || options.has_mcp_servers,
+    )?;
     let hosted = found.pi_extensions.map(|place| {
         paths.insert(place, HOSTED_PATH.to_owned());
         let members = packages.extensions.iter();

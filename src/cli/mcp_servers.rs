@@ -30,8 +30,10 @@ pub fn read(config: &Config, options: &HostOptions) -> Option<McpServers> {
     for error in &found.errors {
         tracing::warn!("{error}");
     }
-    let scripted = |name: &&pi_rpc_config::mcp::McpEntry| name.is_enabled && name.has_exposure(McpExposure::Codemode);
-    let scripted: Vec<&str> = found.servers.iter().filter(scripted).map(|entry| entry.name.as_str()).collect();
+    let scripted =
+        |name: &&pi_rpc_config::mcp::McpEntry| name.is_enabled && name.has_exposure(McpExposure::Codemode);
+    let scripted: Vec<&str> =
+        found.servers.iter().filter(scripted).map(|entry| entry.name.as_str()).collect();
     if !scripted.is_empty() {
         tracing::warn!(
             "MCP servers with exposure codemode are deferred here, as there are no scripts: the model finds their tools by \

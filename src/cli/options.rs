@@ -110,6 +110,8 @@ pub struct HostOptions {
     pub no_extensions: bool,
     /// `--no-mcp`: connects no servers of `mcp.json`.
     pub no_mcp: bool,
+    /// Whether servers of `mcp.json` will add tools; no option says so.
+    pub has_mcp_servers: bool,
     /// `--require-extensions` and `--keep-going`: whether nothing is served where an extension cannot be loaded.
     pub require_extensions: Option<bool>,
     /// `--approve` and `--no-approve`: whether the project's code may run, and its texts may be read.

@@ -141,7 +141,10 @@ fn resolve(
     log::set_secrets(secrets.clone());
     process_privacy::hide(secrets, &environment, options.api_key.is_some());
     #[cfg(feature = "mcp")]
-    let servers = mcp_servers::read(&config, &options).map(|found| (found, mcp_servers::values(&config, &environment)));
+    let servers =
+        mcp_servers::read(&config, &options).map(|found| (found, mcp_servers::values(&config, &environment)));
+    #[cfg(feature = "mcp")]
+    let options = HostOptions { has_mcp_servers: servers.is_some(), ..options };
     #[cfg_attr(not(feature = "mcp"), expect(unused_mut, reason = "servers change it"))]
     let mut session = session_options(config, &options, arguments, directory, &environment)?;
     // An extension may have such an option. The older versions ignore what they do not know. Source: pi 1.6.0, observed.

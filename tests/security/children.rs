@@ -15,11 +15,13 @@ enum Gets {
 }
 
 /// The files that start processes, with how many places in them do so.
-const PLACES: [(&str, usize, Gets); 17] = [
+const PLACES: [(&str, usize, Gets); 18] = [
     // The watcher of processes, which gets none.
     ("processes/process_watcher.rs", 1, Gets::Named),
     // A server of tools that an editor hands over.
     ("mcp/client_servers.rs", 1, Gets::NoKeys),
+    // A server of `mcp.json`.
+    ("mcp/stdio.rs", 1, Gets::NoKeys),
     // A server that answers in place of this program.
     ("acp/agent_process.rs", 1, Gets::All),
     // An agent that asks models in place of this program.

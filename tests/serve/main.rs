@@ -20,6 +20,8 @@ mod hostile;
 mod large_frames;
 mod limits;
 mod logins;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod mock_llm;
 mod narrowing;
 mod no_model;

@@ -64,7 +64,8 @@ impl McpServers {
             if config.approval.is_of_project(directory) && !config.approval.is_approved() {
                 // Where the project's texts are left out as well, that is said once for all of them.
                 if config.approval.admits_texts() && path.symlink_metadata().is_ok() {
-                    let text = "MCP servers of a project that is not approved are left out; --approve approves it";
+                    let text =
+                        "MCP servers of a project that is not approved are left out; --approve approves it";
                     reading.errors.push(format!("{}: {text}", path.display()));
                 }
                 continue;
@@ -99,7 +100,9 @@ impl Reading {
             Some(None) => &none,
             Some(Some(Value::Object(servers))) => servers,
             _ => {
-                return self.errors.push(format!("{shown}: expected an object with an \"mcpServers\" object"));
+                return self
+                    .errors
+                    .push(format!("{shown}: expected an object with an \"mcpServers\" object"));
             }
         };
         for (name, value) in servers {
@@ -124,7 +127,8 @@ impl Reading {
             }
             let mut whole = written.clone();
             whole.extend(change.clone());
-            let entry = read_entry(name, &Value::Object(whole.clone()), &before.source, before.is_of_project)?;
+            let entry =
+                read_entry(name, &Value::Object(whole.clone()), &before.source, before.is_of_project)?;
             (*written, *before) = (whole, entry);
             return Ok(());
         }
@@ -139,7 +143,10 @@ impl Reading {
     }
 
     fn finish(self) -> McpServers {
-        McpServers { servers: self.servers.into_values().map(|(_, entry)| entry).collect(), errors: self.errors }
+        McpServers {
+            servers: self.servers.into_values().map(|(_, entry)| entry).collect(),
+            errors: self.errors,
+        }
     }
 }
 
@@ -156,9 +163,10 @@ impl McpValues {
     /// The command fails, or a variable is not set; the value is not shown.
     pub fn resolve(&self, text: &str) -> Result<String, String> {
         let value = match text.strip_prefix('!') {
-            Some(command) => {
-                self.commands.output(command).ok_or_else(|| "its command failed or printed nothing".to_owned())?
-            }
+            Some(command) => self
+                .commands
+                .output(command)
+                .ok_or_else(|| "its command failed or printed nothing".to_owned())?,
             None => interpolate(text, &self.environment)
                 .map_err(|name| format!("the environment variable {name} is not set"))?,
         };
@@ -198,21 +206,42 @@ mod tests {
     #[test]
     fn invalid_entries_are_named_and_skipped() {
         for (entry, error) in [
-            (r#""in valid":{"command":"x"}"#, r#"invalid server name "in valid" (use letters, digits, "_" and "-")"#),
+            (
+                r#""in valid":{"command":"x"}"#,
+                r#"invalid server name "in valid" (use letters, digits, "_" and "-")"#,
+            ),
             (r#""a":1"#, r#"server "a" must be an object"#),
             (r#""a":{}"#, r#"server "a" needs either "command" (stdio) or "url" (streamable HTTP)"#),
-            (r#""a":{"type":"stdio","url":"http://x"}"#, r#"server "a" needs either "command" (stdio) or "url" (streamable HTTP)"#),
-            (r#""a":{"type":"sse","url":"http://x"}"#, r#"server "a": legacy SSE transport is not supported; use the streamable HTTP URL"#),
+            (
+                r#""a":{"type":"stdio","url":"http://x"}"#,
+                r#"server "a" needs either "command" (stdio) or "url" (streamable HTTP)"#,
+            ),
+            (
+                r#""a":{"type":"sse","url":"http://x"}"#,
+                r#"server "a": legacy SSE transport is not supported; use the streamable HTTP URL"#,
+            ),
             (r#""a":{"url":"ftp://x"}"#, r#"server "a": url must be an http or https URL"#),
-            (r#""a":{"url":"http://x","headers":{"A":1}}"#, r#"server "a": headers must map names to strings"#),
+            (
+                r#""a":{"url":"http://x","headers":{"A":1}}"#,
+                r#"server "a": headers must map names to strings"#,
+            ),
             (r#""a":{"command":"x","args":[1]}"#, r#"server "a": args must be an array of strings"#),
             (r#""a":{"command":"x","env":[]}"#, r#"server "a": env must map names to strings"#),
             (r#""a":{"command":"x","cwd":1}"#, r#"server "a": cwd must be a string"#),
-            (r#""a":{"command":"x","timeout":0}"#, r#"server "a": timeout must be a positive number of seconds"#),
+            (
+                r#""a":{"command":"x","timeout":0}"#,
+                r#"server "a": timeout must be a positive number of seconds"#,
+            ),
             (r#""a":{"command":"x","enabled":1}"#, r#"server "a": enabled must be a boolean"#),
             (r#""a":{"command":"x","description":1}"#, r#"server "a": description must be a string"#),
-            (r#""a":{"command":"x","exposure":"x"}"#, r#"server "a": exposure must be one of "codemode", "deferred", "direct", "hidden""#),
-            (r#""a":{"command":"x","toolExposure":{"t":"x"}}"#, r#"server "a": toolExposure "t" must be one of "codemode", "deferred", "direct", "hidden""#),
+            (
+                r#""a":{"command":"x","exposure":"x"}"#,
+                r#"server "a": exposure must be one of "codemode", "deferred", "direct", "hidden""#,
+            ),
+            (
+                r#""a":{"command":"x","toolExposure":{"t":"x"}}"#,
+                r#"server "a": toolExposure "t" must be one of "codemode", "deferred", "direct", "hidden""#,
+            ),
             (r#""o-k":{"command":"x"}"#, r#"server "o-k" conflicts with "o_k""#),
         ] {
             let found = read(&format!(r#"{{"mcpServers":{{"o_k":{{"command":"x"}},{entry}}}}}"#), None);

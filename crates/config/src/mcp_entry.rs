@@ -71,7 +71,8 @@ impl McpEntry {
     /// How the model reaches this tool: by the exact name, else by the first pattern, else as all of the server's.
     pub fn exposure_of(&self, tool: &str) -> McpExposure {
         let exact = self.tool_exposure.iter().find(|(name, _)| name == tool);
-        let of_pattern = || self.tool_exposure.iter().find(|(pattern, _)| pattern.contains('*') && matches(pattern, tool));
+        let of_pattern =
+            || self.tool_exposure.iter().find(|(pattern, _)| pattern.contains('*') && matches(pattern, tool));
         exact.or_else(of_pattern).map_or(self.exposure, |(_, exposure)| *exposure)
     }
 
@@ -116,7 +117,12 @@ fn exposure(value: &Value) -> Option<McpExposure> {
 /// # Errors
 ///
 /// The field that is wrong, and what was expected.
-pub(super) fn read_entry(name: &str, value: &Value, source: &Path, is_of_project: bool) -> Result<McpEntry, String> {
+pub(super) fn read_entry(
+    name: &str,
+    value: &Value,
+    source: &Path,
+    is_of_project: bool,
+) -> Result<McpEntry, String> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)) {
         return Err(format!("invalid server name \"{name}\" (use letters, digits, \"_\" and \"-\")"));
     }
@@ -132,7 +138,9 @@ pub(super) fn read_entry(name: &str, value: &Value, source: &Path, is_of_project
         (Some(url), _, None | Some("http" | "streamable-http")) => http(fields, url),
         (_, Some(command), None | Some("stdio")) => stdio(fields, command),
         _ => {
-            return Err(format!("server \"{name}\" needs either \"command\" (stdio) or \"url\" (streamable HTTP)"));
+            return Err(format!(
+                "server \"{name}\" needs either \"command\" (stdio) or \"url\" (streamable HTTP)"
+            ));
         }
     };
     let transport = transport.map_err(|text| wrong(&text))?;
@@ -205,7 +213,9 @@ fn stdio(fields: &JsonObject, command: String) -> Result<McpTransport, String> {
     let args = match fields.get("args") {
         None => Vec::new(),
         Some(value) => {
-            let words = value.as_array().and_then(|words| words.iter().map(|it| Some(it.as_str()?.to_owned())).collect());
+            let words = value
+                .as_array()
+                .and_then(|words| words.iter().map(|it| Some(it.as_str()?.to_owned())).collect());
             words.ok_or("args must be an array of strings")?
         }
     };

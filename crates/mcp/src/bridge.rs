@@ -74,9 +74,19 @@ impl BuiltIn for McpBridge {
         let errors = self.errors.clone();
         let starts = Starts { values: self.values.clone(), directory, processes, secrets };
         let bridge = Running {
-            servers, errors, output, events, starts,
-            calls: HashMap::new(), waiting: Vec::new(), searches: BTreeMap::new(), queries: 0, notices: 0,
-            limit: None, has_waited: false, has_reported: false,
+            servers,
+            errors,
+            output,
+            events,
+            starts,
+            calls: HashMap::new(),
+            waiting: Vec::new(),
+            searches: BTreeMap::new(),
+            queries: 0,
+            notices: 0,
+            limit: None,
+            has_waited: false,
+            has_reported: false,
         };
         Box::pin(bridge.serve(frames, inbox))
     }
@@ -235,7 +245,9 @@ impl Running {
                 if let Some(call) = self.calls.remove(&cancel.id) {
                     call.abort();
                 }
-                self.waiting.retain(|it| !matches!(it, Waiting::Run(id) | Waiting::Search(id, _) if *id == cancel.id));
+                self.waiting.retain(
+                    |it| !matches!(it, Waiting::Run(id) | Waiting::Search(id, _) if *id == cancel.id),
+                );
                 self.searches.retain(|_, (id, _)| *id != cancel.id);
                 self.fail(cancel.id, "The call was cancelled.".to_owned()).await;
             }
@@ -278,7 +290,8 @@ impl Running {
                 });
             }
         }
-        let is_direct = |server: &Server| server.entry.is_enabled && server.entry.has_exposure(McpExposure::Direct);
+        let is_direct =
+            |server: &Server| server.entry.is_enabled && server.entry.has_exposure(McpExposure::Direct);
         let waits = self.servers.iter().any(is_direct);
         let command = ExtensionCommand {
             name: COMMAND.to_owned(),
@@ -373,7 +386,8 @@ impl Running {
             Waiting::Run(_) => it.direct_servers_are_settled(),
             Waiting::Search(..) => it.servers.iter().all(Server::is_settled),
         };
-        let (ready, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(|it| is_ready(it, self));
+        let (ready, waiting) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|it| is_ready(it, self));
         self.waiting = waiting;
         self.go_on(ready).await;
     }
@@ -381,7 +395,8 @@ impl Running {
     /// Names the tools of a server and registers all.
     async fn offer(&mut self, at: usize, tools: Vec<Tool>, notes: Vec<String>) {
         let others = self.servers.iter().enumerate().filter(|(other, _)| *other != at);
-        let taken: BTreeSet<String> = others.flat_map(|(_, it)| it.tools.iter().map(|(name, _)| name.clone())).collect();
+        let taken: BTreeSet<String> =
+            others.flat_map(|(_, it)| it.tools.iter().map(|(name, _)| name.clone())).collect();
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         let names = tool_names(&self.servers[at].entry.name, &names, &taken);
         for note in &notes {
@@ -394,7 +409,9 @@ impl Running {
 
     /// Whether the first run need not wait.
     fn direct_servers_are_settled(&self) -> bool {
-        self.servers.iter().all(|server| server.is_settled() || !server.entry.has_exposure(McpExposure::Direct))
+        self.servers
+            .iter()
+            .all(|server| server.is_settled() || !server.entry.has_exposure(McpExposure::Direct))
     }
 
     async fn stop_waiting(&mut self) {
@@ -446,7 +463,9 @@ impl Running {
         self.notices += 1;
         let id = format!("mcp-{}", self.notices);
         let request = NotifyRequest { id, message, notify_type: Some(kind) };
-        self.output.send(ExtensionUICall { origin: None, request: RpcExtensionUIRequest::Notify(request) }).await;
+        self.output
+            .send(ExtensionUICall { origin: None, request: RpcExtensionUIRequest::Notify(request) })
+            .await;
     }
 
     /// Serves `/mcp`.
@@ -456,9 +475,15 @@ impl Running {
                 let servers = self.servers.iter().map(Server::line);
                 let errors = self.errors.iter().map(|error| format!("config error: {error}"));
                 let lines: Vec<String> = servers.chain(errors).collect();
-                (if lines.is_empty() { "No MCP servers.".to_owned() } else { lines.join("\n") }, NotifyType::Info)
+                (
+                    if lines.is_empty() { "No MCP servers.".to_owned() } else { lines.join("\n") },
+                    NotifyType::Info,
+                )
             }
-            _ => ("Usage: /mcp (logins and reconnections are not supported here)".to_owned(), NotifyType::Warning),
+            _ => (
+                "Usage: /mcp (logins and reconnections are not supported here)".to_owned(),
+                NotifyType::Warning,
+            ),
         };
         self.notify(text, kind).await;
         self.output.send(ExtensionDone { id: command.id, result: None }).await;
@@ -487,7 +512,8 @@ impl Running {
             };
             return self.fail(call.id, reason).await;
         };
-        let (client, output, events) = (connected.client.clone(), self.output.clone(), self.events.downgrade());
+        let (client, output, events) =
+            (connected.client.clone(), self.output.clone(), self.events.downgrade());
         let id = call.id.clone();
         let task = tokio::spawn(async move {
             let params = json!({ "name": tool, "arguments": call.arguments });
@@ -546,7 +572,8 @@ impl Running {
         self.queries += 1;
         let id = format!("mcp-{}", self.queries);
         self.searches.insert(id.clone(), (call, search));
-        let query = ExtensionQuery { id, about: QueryKind::Tools, since: None, provider: None, model_id: None };
+        let query =
+            ExtensionQuery { id, about: QueryKind::Tools, since: None, provider: None, model_id: None };
         self.output.send(query).await;
     }
 
@@ -564,7 +591,8 @@ impl Running {
                 _ => continue,
             };
             let entry = &server.entry;
-            let about = [Some(namespace(&entry.name)), entry.description.clone(), instructions.map(str::to_owned)];
+            let about =
+                [Some(namespace(&entry.name)), entry.description.clone(), instructions.map(str::to_owned)];
             let about = about.into_iter().flatten().collect::<Vec<_>>().join(" ");
             for (name, tool) in &server.tools {
                 let exposure = entry.exposure_of(&tool.name);
@@ -572,7 +600,11 @@ impl Running {
                 if is_searched && !active.contains(name) {
                     let mut parts = vec![tool.description.clone()];
                     schema_text(&Value::Object(tool.parameters.clone()), &mut parts);
-                    documents.push(Document { name: name.clone(), text: parts.join(" "), server_text: about.clone() });
+                    documents.push(Document {
+                        name: name.clone(),
+                        text: parts.join(" "),
+                        server_text: about.clone(),
+                    });
                     candidates.push((name, tool));
                 }
             }
@@ -587,7 +619,10 @@ impl Running {
                     format!("\n- {name}: {}", tool.description.lines().next().unwrap_or_default())
                 });
                 let s = if count == 1 { "" } else { "s" };
-                format!("Loaded {count} tool{s}. They are available from your next call:{}", lines.collect::<String>())
+                format!(
+                    "Loaded {count} tool{s}. They are available from your next call:{}",
+                    lines.collect::<String>()
+                )
             }
         };
         if !names.is_empty() {

@@ -88,7 +88,9 @@ impl Inbox {
                 let outcome = match method {
                     "ping" => json!({ "result": {} }),
                     "roots/list" => json!({ "result": { "roots": [{ "uri": self.root }] } }),
-                    _ => json!({ "error": { "code": NO_METHOD, "message": format!("Method not found: {method}") } }),
+                    _ => {
+                        json!({ "error": { "code": NO_METHOD, "message": format!("Method not found: {method}") } })
+                    }
                 };
                 let mut answer = json!({ "jsonrpc": "2.0", "id": id });
                 if let (Value::Object(answer), Value::Object(outcome)) = (&mut answer, outcome) {
@@ -152,7 +154,10 @@ impl Client {
         let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         if !VERSIONS.contains(&version) {
             let shown: String = version.chars().take(40).filter(|c| !c.is_control()).collect();
-            return Err(format!("initialize: protocolVersion: expected one of {}, got \"{shown}\"", VERSIONS.join(", ")));
+            return Err(format!(
+                "initialize: protocolVersion: expected one of {}, got \"{shown}\"",
+                VERSIONS.join(", ")
+            ));
         }
         if let Transport::Http(http) = &self.transport {
             http.use_version(version);
@@ -185,7 +190,8 @@ impl Client {
         let (answer, mut answered) = oneshot::channel();
         let (sender, mut news) = watch::channel(None);
         self.inbox.lock().insert(id, Outstanding { answer, progress: sender });
-        let mut request = OpenRequest { client: self, id, is_cancellable: method != "initialize", is_over: false };
+        let mut request =
+            OpenRequest { client: self, id, is_cancellable: method != "initialize", is_over: false };
         let mut closed = self.inbox.closed.subscribe();
         let sending = self.send(&message);
         tokio::pin!(sending);

@@ -11,7 +11,9 @@ const MAX_TEXT: usize = 20 * 1024;
 pub(crate) fn tool_result(server: &str, tool: &str, result: Value) -> (AgentToolResult, bool) {
     let mut result = match result {
         Value::Object(result) => result,
-        other => [("content".to_owned(), json!([{ "type": "text", "text": other.to_string() }]))].into_iter().collect(),
+        other => [("content".to_owned(), json!([{ "type": "text", "text": other.to_string() }]))]
+            .into_iter()
+            .collect(),
     };
     result.shift_remove("_meta");
     let is_error = result.get("isError") == Some(&Value::Bool(true));
@@ -80,7 +82,10 @@ fn block(block: &Value) -> UserContent {
                 }
                 (.., kind) => {
                     let kind = kind.as_deref().unwrap_or("unknown type");
-                    text(format!("[binary resource {} ({kind}) omitted]", of(resource, "uri").unwrap_or_default()))
+                    text(format!(
+                        "[binary resource {} ({kind}) omitted]",
+                        of(resource, "uri").unwrap_or_default()
+                    ))
                 }
             }
         }
@@ -102,7 +107,8 @@ fn limited(content: Vec<UserContent>) -> (Vec<UserContent>, Option<String>) {
     if whole.len() <= MAX_TEXT {
         return (content, None);
     }
-    let (end, start) = (whole.floor_char_boundary(MAX_TEXT / 2), whole.ceil_char_boundary(whole.len() - MAX_TEXT / 2));
+    let (end, start) =
+        (whole.floor_char_boundary(MAX_TEXT / 2), whole.ceil_char_boundary(whole.len() - MAX_TEXT / 2));
     let cut = whole[end..start].chars().count();
     let (tokens, lines) = (whole.len().div_ceil(4), whole.lines().count());
     let (file, place) = match save(&whole) {
@@ -149,10 +155,15 @@ mod tests {
         for (answer, expected) in [
             (json!({ "content": [], "structuredContent": { "a": 1 } }), "{\n  \"a\": 1\n}"),
             (json!({ "content": [], "isError": true }), "MCP tool t/x returned an error"),
-            (json!({ "content": [{ "type": "audio", "mimeType": "audio/wav" }] }), "[audio audio/wav omitted]"),
+            (
+                json!({ "content": [{ "type": "audio", "mimeType": "audio/wav" }] }),
+                "[audio audio/wav omitted]",
+            ),
             (json!({ "content": [{ "type": "new" }] }), "[unsupported MCP content new]"),
-            (json!({ "content": [{ "type": "resource", "resource": { "uri": "u", "blob": "" } }] }),
-             "[binary resource u (unknown type) omitted]"),
+            (
+                json!({ "content": [{ "type": "resource", "resource": { "uri": "u", "blob": "" } }] }),
+                "[binary resource u (unknown type) omitted]",
+            ),
             (json!(7), "7"),
         ] {
             assert_eq!(texts(&tool_result("t", "x", answer.clone()).0.content), expected, "{answer}");
@@ -163,7 +174,11 @@ mod tests {
     fn long_text_loses_its_middle() {
         let (content, file) = limited(vec![text("é".repeat(MAX_TEXT))]);
         let shown = texts(&content);
-        assert!(shown.len() < MAX_TEXT + 400 && shown.contains("é…10240 chars truncated…é"), "{}", shown.len());
+        assert!(
+            shown.len() < MAX_TEXT + 400 && shown.contains("é…10240 chars truncated…é"),
+            "{}",
+            shown.len()
+        );
         let file = file.unwrap();
         assert_eq!(std::fs::metadata(&file).unwrap().len(), 2 * MAX_TEXT as u64);
         std::fs::remove_file(file).unwrap();

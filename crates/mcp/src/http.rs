@@ -53,7 +53,8 @@ impl HttpTransport {
     pub(crate) fn new(url: String, headers: &[(String, String)]) -> Result<Self, String> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            let key: HeaderName = name.parse().map_err(|_| format!("headers: \"{name}\" is no name of a header"))?;
+            let key: HeaderName =
+                name.parse().map_err(|_| format!("headers: \"{name}\" is no name of a header"))?;
             let mut value: HeaderValue =
                 value.parse().map_err(|_| format!("headers.{name}: the value cannot be sent"))?;
             value.set_sensitive(true);
@@ -61,7 +62,8 @@ impl HttpTransport {
         }
         // Fails if one is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder().redirect(redirect::Policy::none()).connect_timeout(CONNECT_TIMEOUT).build();
+        let client =
+            Client::builder().redirect(redirect::Policy::none()).connect_timeout(CONNECT_TIMEOUT).build();
         let client = client.map_err(|error| error.to_string())?;
         Ok(Self { client, url, headers: map, session: Arc::default() })
     }
@@ -118,7 +120,8 @@ impl HttpTransport {
         if let Some(id) = response.headers().get(&SESSION).filter(|_| message["method"] == "initialize") {
             self.session.lock().unwrap_or_else(PoisonError::into_inner).insert(SESSION, id.clone());
         }
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind =
+            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let is_stream = kind.starts_with("text/event-stream");
         let wants_answer = message.get("id").is_some() && message.get("method").is_some();
         if !wants_answer || response.status() == StatusCode::ACCEPTED {
@@ -148,11 +151,17 @@ impl HttpTransport {
             StatusCode::FORBIDDEN => "HTTP 403: the server refuses these headers".to_owned(),
             StatusCode::NOT_FOUND => "HTTP 404: there is no MCP server, or the session is over".to_owned(),
             _ if status.is_redirection() => {
-                let target = header(LOCATION).map(|target| format!(" to {}", shown(target))).unwrap_or_default();
-                format!("HTTP {}: redirects{target} are not followed; expected the server's own address in url", status.as_u16())
+                let target =
+                    header(LOCATION).map(|target| format!(" to {}", shown(target))).unwrap_or_default();
+                format!(
+                    "HTTP {}: redirects{target} are not followed; expected the server's own address in url",
+                    status.as_u16()
+                )
             }
             _ => {
-                let wait = header(RETRY_AFTER).map(|wait| format!(", again in {} s", shown(wait))).unwrap_or_default();
+                let wait = header(RETRY_AFTER)
+                    .map(|wait| format!(", again in {} s", shown(wait)))
+                    .unwrap_or_default();
                 format!("HTTP {}{wait}", status.as_u16())
             }
         };

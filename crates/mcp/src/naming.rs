@@ -33,7 +33,8 @@ fn plain_name(server: &str, tool: &str) -> String {
 
 fn hashed_name(server: &str, tool: &str, plain: &str) -> String {
     let digest = Sha256::digest(format!("{server}\0{tool}"));
-    let hash: String = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(HASH_DIGITS).map(digit).collect();
+    let hash: String =
+        digest.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(HASH_DIGITS).map(digit).collect();
     let kept = plain.len().min(LONGEST - HASH_DIGITS - 1);
     format!("{}_{hash}", &plain[..kept])
 }
@@ -63,6 +64,9 @@ mod tests {
         // sha256("t\0a-b")
         let [name, _] = &tool_names("t", &["a-b", "a_b"], &BTreeSet::new())[..] else { panic!() };
         let digest = Sha256::digest("t\0a-b");
-        assert_eq!(*name, format!("mcp__t__a_b_{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]));
+        assert_eq!(
+            *name,
+            format!("mcp__t__a_b_{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3])
+        );
     }
 }

@@ -26,8 +26,8 @@ const NAME_WEIGHT: f64 = 3.0;
 const SERVER_WEIGHT: f64 = 0.5;
 
 const STOP_WORDS: [&str; 20] = [
-    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on", "or", "that", "the", "this",
-    "to",
+    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on", "or",
+    "that", "the", "this", "to",
 ];
 
 /// The places of the documents that match, best first.
@@ -162,7 +162,9 @@ fn singular(word: &str) -> String {
         _ if long && ["ches", "shes", "sses", "xes", "zes"].iter().any(|end| word.ends_with(end)) => {
             word[..word.len() - 2].to_owned()
         }
-        _ if word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") => word[..word.len() - 1].to_owned(),
+        _ if word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") => {
+            word[..word.len() - 1].to_owned()
+        }
         _ => word.to_owned(),
     }
 }

@@ -11,11 +11,7 @@ use pi_rpc_config::mcp::{McpEntry, McpTransport, McpValues};
 use pi_rpc_files::secrets::Secrets;
 use pi_rpc_processes::Processes;
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeSet,
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 /// The most pages of a list of tools.
 const MAX_PAGES: usize = 100;

@@ -12,14 +12,16 @@ const MAX_SECTION: usize = 4096;
 /// The text about servers whose tools are not declared, for the system prompt; `None`: there are none. Scripts are not here, so
 /// servers with `codemode` are reached by `tool_search`. Source: pi 1.6.0 source.
 pub fn servers_section<'a>(servers: impl Iterator<Item = &'a McpEntry>) -> Option<String> {
-    let mut listed: Vec<&McpEntry> = servers.filter(|entry| entry.is_enabled && needs_search(entry)).collect();
+    let mut listed: Vec<&McpEntry> =
+        servers.filter(|entry| entry.is_enabled && needs_search(entry)).collect();
     listed.sort_by(|one, other| one.name.cmp(&other.name));
     if listed.is_empty() {
         return None;
     }
-    let mut text = "MCP servers whose tools are not declared to you. Load the tools of `tool_search` servers with \
+    let mut text =
+        "MCP servers whose tools are not declared to you. Load the tools of `tool_search` servers with \
                     `tool_search`."
-        .to_owned();
+            .to_owned();
     let room = (MAX_SECTION - text.len()) / listed.len();
     let total = listed.len();
     for (at, entry) in listed.into_iter().enumerate() {
@@ -30,7 +32,8 @@ pub fn servers_section<'a>(servers: impl Iterator<Item = &'a McpEntry>) -> Optio
             text += &format!("\n- … {more} more server{s}; find their tools with tool_search");
             break;
         }
-        let summary = entry.description.as_deref().unwrap_or_default().trim().lines().next().unwrap_or_default();
+        let summary =
+            entry.description.as_deref().unwrap_or_default().trim().lines().next().unwrap_or_default();
         let summary = cut(summary.trim(), MAX_DESCRIPTION.min(room.saturating_sub(line.len() + 2)));
         if !summary.is_empty() {
             line += &format!(": {summary}");

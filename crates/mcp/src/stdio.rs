@@ -1,10 +1,7 @@
 //! A server as a process: messages on its stdin and stdout, a line each.
 
 use super::{MAX_MESSAGE, client::Inbox};
-use pi_rpc_files::{
-    harmless::harmless,
-    secrets::Secrets,
-};
+use pi_rpc_files::{harmless::harmless, secrets::Secrets};
 use pi_rpc_processes::{Group, Processes};
 use pi_rpc_protocol::{LineSplitter, SplitLine};
 use serde_json::Value;
@@ -27,6 +24,9 @@ const MAX_NOISE: usize = 4 * 1024 * 1024;
 
 /// Bytes of stderr that are kept.
 const STDERR_TAIL: usize = 2000;
+
+/// The reason where a server has ended by itself.
+const CLOSED: &str = "Connection closed";
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 64 * 1024;
@@ -93,7 +93,9 @@ pub(crate) fn start(
         let said = String::from_utf8_lossy(&tail);
         let said = secrets.redact(said.trim());
         let said = said.lines().map(harmless).collect::<Vec<_>>().join("\n");
-        let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
+        // How it ended after it was given up says nothing.
+        let status = status.filter(|_| reason == CLOSED).map(|status| format!(" ({status})"));
+        let status = status.unwrap_or_default();
         inbox.close(&match said.trim() {
             "" => format!("{reason}{status}"),
             said => format!("{reason}{status}\n{said}"),
@@ -110,7 +112,7 @@ async fn write(mut stdin: ChildStdin, mut messages: mpsc::Receiver<String>) -> S
             return std::future::pending().await;
         }
     }
-    "Connection closed".to_owned()
+    CLOSED.to_owned()
 }
 
 /// Reads messages to the end of stdout; gives the reason of the end.
@@ -120,7 +122,7 @@ async fn read(mut stdout: ChildStdout, inbox: &Inbox, answers: &mpsc::WeakSender
     let mut noise = 0;
     loop {
         let count = match stdout.read(&mut chunk).await {
-            Ok(0) | Err(_) => return "Connection closed".to_owned(),
+            Ok(0) | Err(_) => return CLOSED.to_owned(),
             Ok(count) => count,
         };
         splitter.push(&chunk[..count]);

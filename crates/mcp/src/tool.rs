@@ -32,16 +32,23 @@ impl Tool {
         let name = name.ok_or("a tool without a name is left out")?;
         let schema = value.get("inputSchema").cloned().unwrap_or_else(|| json!({}));
         let Value::Object(mut parameters) = schema else {
-            return Err(format!("the tool \"{}\" is left out: inputSchema: expected an object", shown(&name)));
+            return Err(format!(
+                "the tool \"{}\" is left out: inputSchema: expected an object",
+                shown(&name)
+            ));
         };
         if serde_json::to_string(&parameters).is_ok_and(|text| text.len() > MAX_SCHEMA) {
-            return Err(format!("the tool \"{}\" is left out: its schema is larger than {MAX_SCHEMA} bytes", shown(&name)));
+            return Err(format!(
+                "the tool \"{}\" is left out: its schema is larger than {MAX_SCHEMA} bytes",
+                shown(&name)
+            ));
         }
         parameters.entry("type").or_insert_with(|| "object".into());
         parameters.entry("properties").or_insert_with(|| json!({}));
         let title = text(value.get("title")).or_else(|| text(value.pointer("/annotations/title")));
         let described = text(value.get("description")).map(|text| text.trim().to_owned());
-        let described = described.filter(|text| !text.is_empty()).or(title.filter(|title| !title.trim().is_empty()));
+        let described =
+            described.filter(|text| !text.is_empty()).or(title.filter(|title| !title.trim().is_empty()));
         let described = described.unwrap_or_else(|| format!("MCP tool {name} from server {server}"));
         Ok(Self { description: plain(&described), name, parameters })
     }
@@ -67,7 +74,8 @@ mod tests {
         let tool = Tool::read("s", &json!({ "name": "echo" })).unwrap();
         assert_eq!(tool.description, "MCP tool echo from server s");
         assert_eq!(Value::from(tool.parameters), json!({ "type": "object", "properties": {} }));
-        let titled = json!({ "name": "e", "annotations": { "title": "E" }, "inputSchema": { "type": "object" } });
+        let titled =
+            json!({ "name": "e", "annotations": { "title": "E" }, "inputSchema": { "type": "object" } });
         assert_eq!(Tool::read("s", &titled).unwrap().description, "E");
     }
 
@@ -75,9 +83,14 @@ mod tests {
     fn unusable_definitions_are_named() {
         for (value, error) in [
             (json!({}), "a tool without a name is left out"),
-            (json!({ "name": "x", "inputSchema": 1 }), "the tool \"x\" is left out: inputSchema: expected an object"),
-            (json!({ "name": "x", "inputSchema": { "description": "y".repeat(MAX_SCHEMA) } }),
-             "the tool \"x\" is left out: its schema is larger than 262144 bytes"),
+            (
+                json!({ "name": "x", "inputSchema": 1 }),
+                "the tool \"x\" is left out: inputSchema: expected an object",
+            ),
+            (
+                json!({ "name": "x", "inputSchema": { "description": "y".repeat(MAX_SCHEMA) } }),
+                "the tool \"x\" is left out: its schema is larger than 262144 bytes",
+            ),
         ] {
             assert_eq!(Tool::read("s", &value).unwrap_err(), error);
         }
@@ -87,7 +100,8 @@ mod tests {
     fn descriptions_have_no_control_characters() {
         let tool = Tool::read("s", &json!({ "name": "x", "description": "a\u{1b}[2Jb\nc" })).unwrap();
         assert_eq!(tool.description, "a[2Jb\nc");
-        let long = Tool::read("s", &json!({ "name": "x", "description": "é".repeat(MAX_DESCRIPTION) })).unwrap();
+        let long =
+            Tool::read("s", &json!({ "name": "x", "description": "é".repeat(MAX_DESCRIPTION) })).unwrap();
         assert_eq!(long.description.len(), MAX_DESCRIPTION);
     }
 }
