@@ -217,7 +217,13 @@ impl Peer {
             slowness()
         ));
         let mut conform = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
-        conform.env_remove("PI_RPC_DIALECT").args(["conform", "--adapter", self.name, "--dialect", self.dialect]);
+        conform.env_remove("PI_RPC_DIALECT").args([
+            "conform",
+            "--adapter",
+            self.name,
+            "--dialect",
+            self.dialect,
+        ]);
         conform.args(["--jobs", "2", "--format", "json", "--patience", &slowness().to_string()]);
         // Our own server answers within every deadline.
         conform.args((self.name == "pi-rpc").then_some("--strict"));

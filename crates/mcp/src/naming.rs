@@ -10,7 +10,7 @@ const LONGEST: usize = 64;
 const HASH_DIGITS: usize = 8;
 
 /// The names of a server's tools: `mcp__SERVER__TOOL`, with a hash where that is too long, taken, or the same for two of them.
-pub(crate) fn tool_names<'a>(server: &str, tools: &[&'a str], taken: &BTreeSet<String>) -> Vec<String> {
+pub(crate) fn tool_names(server: &str, tools: &[&str], taken: &BTreeSet<String>) -> Vec<String> {
     let plain: Vec<String> = tools.iter().map(|tool| plain_name(server, tool)).collect();
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
     plain.iter().for_each(|name| *counts.entry(name).or_default() += 1);

@@ -8,7 +8,7 @@ use super::{
     disk::{Disk, FileGuard, Files, SessionFiles},
     logins::{self, LoginAccess},
     queries::{self, QueryAnswer},
-    tasks::Tasks,
+    tasks::{ExtensionRuntimes, Tasks},
 };
 use pi_rpc_config::prompt::{discover, files};
 use pi_rpc_engine::{
@@ -148,8 +148,7 @@ impl Runner {
             dialect,
             options.tool_environment,
             &options.extension_setup,
-            options.node,
-            options.built_in,
+            ExtensionRuntimes { node: options.node, built_in: options.built_in },
             options.agent,
         );
         let (store, base, guard) = (options.store, dialect.base(), options.file_guard);

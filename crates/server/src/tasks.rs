@@ -68,6 +68,14 @@ pub struct ToolEnvironment {
     pub delegate: Option<Arc<dyn ToolDelegate>>,
 }
 
+/// What runs extensions that are no programs of their own.
+pub struct ExtensionRuntimes {
+    /// The Node host for pi's own extensions.
+    pub node: Option<NodeHost>,
+    /// What stands in place of the last extension and runs in this process.
+    pub built_in: Option<Arc<dyn BuiltIn>>,
+}
+
 /// Running model calls, tools, shell commands and extensions; starts and cancels them.
 pub struct Tasks {
     inputs: mpsc::Sender<Input>,
@@ -95,8 +103,7 @@ impl Tasks {
         dialect: Dialect,
         tool_environment: ToolEnvironment,
         extension_setup: &ExtensionSetup,
-        node: Option<NodeHost>,
-        built_in: Option<Arc<dyn BuiltIn>>,
+        ExtensionRuntimes { node, built_in }: ExtensionRuntimes,
         agent: Option<Box<dyn Agent>>,
     ) -> (Self, extension::ExtensionInputs) {
         let processes = Processes::new();
