@@ -5,15 +5,12 @@ use pi_rpc_config::{
     Config, Environment,
     mcp::{McpExposure, McpServers, McpValues},
 };
-use pi_rpc_mcp::{McpBridge, servers_section};
+use pi_rpc_mcp::{McpBridge, servers_section, tool_prefix};
 use pi_rpc_protocol::Base;
 use pi_rpc_server::SessionOptions;
 
 /// Stands in place of the path of an extension, as in pi.
 const PATH: &str = "builtin:mcp";
-
-/// The beginning of the names of tools of servers.
-const TOOL_PREFIX: &str = "mcp__";
 
 /// Reads the servers, where the dialect's original connects some and nothing turns that off. `None`: there is nothing to connect.
 pub fn read(config: &Config, options: &HostOptions) -> Option<McpServers> {
@@ -46,11 +43,15 @@ pub fn read(config: &Config, options: &HostOptions) -> Option<McpServers> {
 
 /// Connects the servers when the session begins.
 pub fn attach(found: McpServers, values: McpValues, session: &mut SessionOptions) {
-    // What options say about tools that are not connected yet is no slip.
-    session
-        .tool_selection
-        .entries
-        .retain(|entry| !entry.pattern.starts_with(TOOL_PREFIX) && entry.pattern != "tool_search");
+    // What options say about tools that a server may still bring is no slip.
+    let enabled = found.servers.iter().filter(|entry| entry.is_enabled);
+    let prefixes: Vec<String> = enabled.map(|entry| tool_prefix(&entry.name)).collect();
+    let may_come = |pattern: &str| {
+        let beginning = pattern.split('*').next().unwrap_or_default();
+        prefixes.iter().any(|prefix| prefix.starts_with(beginning) || beginning.starts_with(prefix))
+    };
+    let entries = &mut session.tool_selection.entries;
+    entries.retain(|entry| !may_come(&entry.pattern) && entry.pattern != "tool_search");
     if let Some(source) = &mut session.extension_setup.prompt_source {
         source.mcp_servers = servers_section(found.servers.iter());
     }

@@ -36,6 +36,7 @@ mod tool;
 pub use bridge::McpBridge;
 #[cfg(feature = "acp")]
 pub use client_servers::McpTools;
+pub use naming::tool_prefix;
 pub use server::{ConnectedServer, connect};
 pub use status::servers_section;
 

@@ -26,6 +26,11 @@ pub(crate) fn namespace(server: &str) -> String {
     format!("mcp__{}", server.replace('-', "_"))
 }
 
+/// What the names of a server's tools begin with.
+pub fn tool_prefix(server: &str) -> String {
+    plain_name(server, "")
+}
+
 fn plain_name(server: &str, tool: &str) -> String {
     let letters = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
     format!("mcp__{server}__{tool}").chars().map(letters).collect()
