@@ -5,7 +5,8 @@
 use super::frame_context::FrameContext;
 use crate::{findings::Findings, kind::Kind};
 use pi_rpc_protocol::{
-    AgentMessage, AgentSessionEvent, RuleId as Rule, StopReason, ToolExecutionEndEvent, UserContent, errors,
+    AgentMessage, AgentSessionEvent, RpcCommand, RuleId as Rule, StopReason, ToolExecutionEndEvent,
+    UserContent, errors,
 };
 
 /// Tracks the calls of the current run that an abort has ended.
@@ -17,9 +18,17 @@ pub struct AbortedCalls {
     causeless: Option<u64>,
     /// Whether the server itself stops answers.
     ends_answers: bool,
+    /// Whether the host has told the server to stop and no answer has ended well since: one that waits in a queue may be
+    /// stopped, too.
+    told: bool,
 }
 
 impl AbortedCalls {
+    /// Takes in a command.
+    pub const fn on_command(&mut self, command: &RpcCommand) {
+        self.told |= command.kind().ends_run();
+    }
+
     /// Sees an event; `stopped`: the open run was to be stopped.
     pub fn on_event(
         &mut self,
@@ -69,7 +78,9 @@ impl AbortedCalls {
 
     fn answered(&mut self, message: &AgentMessage, stopped: bool, at: &FrameContext) {
         let AgentMessage::Assistant(answer) = message else { return };
-        let is_excused = stopped || self.ends_answers || at.has_extensions || !at.whole || at.now.closing;
+        self.told &= answer.stop_reason == StopReason::Aborted;
+        let is_excused =
+            stopped || self.told || self.ends_answers || at.has_extensions || !at.whole || at.now.closing;
         if answer.stop_reason == StopReason::Aborted && !is_excused {
             self.causeless = Some(at.frame);
         }

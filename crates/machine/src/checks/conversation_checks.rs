@@ -130,6 +130,7 @@ impl ConversationChecks {
                 self.settle.on_command(command);
                 self.shell_outputs.on_command(number, command);
                 self.session.on_command(number, command);
+                self.aborted_calls.on_command(command);
                 self.turn_boundaries.on_command(command);
                 self.skipped_calls.on_command(number, command);
                 self.switches.on_command(number, command);
