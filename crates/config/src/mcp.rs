@@ -2,7 +2,7 @@
 //!
 //! The user's file lies in the agent directory, the project's in its settings directory. The project's is read only once somebody has
 //! approved the project, in every dialect: it names commands. A server of the project replaces one of the user's with the same name;
-//! an entry without `command`, `url` and `type` changes what [`OVERRIDES`] name. Source: pi 1.6.0's `mcp.md`, observed.
+//! an entry without `command`, `url` and `type` changes its `enabled`, `exposure` and `toolExposure` alone. Source: pi 1.6.0's `mcp.md`, observed.
 
 use super::{
     Config, Environment,
