@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_split_by_case_and_made_singular() {
+    fn words_split_by_case_and_singular() {
         assert_eq!(words("getHTTPResponses for the Queries"), ["get", "http", "response", "query"]);
     }
 }
