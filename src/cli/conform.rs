@@ -9,7 +9,7 @@ use super::{
 };
 use clap::Args;
 use globset::Glob;
-use pi_rpc_conform::live::{Adapter, PlayEvent, PlayOptions, Played, Server, play_all};
+use pi_rpc_conform::live::{Adapter, PlayEvent, PlayOptions, Played, Server, ask_version, play_all};
 use pi_rpc_files::{harmless::harmless_lines, private_files, secrets::redact_command_line};
 use pi_rpc_oracle::report::{Outcome, Report};
 use pi_rpc_protocol::{Dialect, DialectVersion};
@@ -140,7 +140,9 @@ pub fn run(options: &Options) -> ExitCode {
             let left = scenarios.len() - subjects.len();
             let report = Report::new(subjects, expectations, options.report_options.least_tier());
             let command = redact_command_line(options.server.iter().map(OsString::as_os_str)).join(" ");
-            let report = report.with_command(command);
+            // Without a version the report is as good as before.
+            let version = ask_version(&server).ok().flatten();
+            let report = report.with_command(command).with_version(version);
             if options.seed.is_some() {
                 random::shrink_failures(&report, &server, options.keep.as_deref());
             }

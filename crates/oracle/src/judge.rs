@@ -83,6 +83,8 @@ struct Process {
     wrote: bool,
     /// Frames in chunks of the process.
     chunks: ChunkReassembler,
+    /// The ids of the last frames in chunks.
+    chunk_ids: VecDeque<String>,
     /// Whether a version of the protocol with chunks was selected.
     has_chunks: bool,
     /// The unterminated line of the host.
@@ -106,6 +108,10 @@ struct Process {
 const DEADLINES: usize = 4096;
 /// The most invalid ids that are remembered; the latest are kept.
 const MAX_INVALID_IDS: usize = 64;
+/// The exit status of a process that was ended by SIGKILL.
+const KILLED: i64 = 137;
+/// The ids of frames in chunks that are kept of a process.
+const MAX_CHUNK_IDS: usize = 64;
 
 /// Milliseconds of silence after which no outstanding output is expected any more.
 const QUIET_MS: f64 = 2000.0;
@@ -326,10 +332,20 @@ impl Judge {
         match taken {
             Ok(ReassembledLine::Whole) => return violations,
             Ok(ReassembledLine::Piece | ReassembledLine::Frame(_)) => {
-                let has_chunks = self.process.has_chunks;
-                found.expect(Rule::ChunkSeries, has_chunks, || {
+                let process = &mut self.process;
+                found.expect(Rule::ChunkSeries, process.has_chunks, || {
                     "no chunks before `negotiate_protocol` has selected them".to_owned()
                 });
+                if let Some(id) = process.chunks.begun_series() {
+                    let again = process.chunk_ids.iter().any(|known| known == id);
+                    found.expect(Rule::ChunkSeries, !again, || {
+                        format!("another id than that of an earlier frame, not {id}")
+                    });
+                    process.chunk_ids.push_back(id.to_owned());
+                    if process.chunk_ids.len() > MAX_CHUNK_IDS {
+                        process.chunk_ids.pop_front();
+                    }
+                }
             }
             Err(ref error) => found.fail(Rule::ChunkSeries, error.expected.clone()),
         }
@@ -530,6 +546,15 @@ impl Judge {
                 let end = &mut self.process.end;
                 (end.gone, end.killed) = (true, true);
                 return self.end_process();
+            }
+            ProcessEvent::ProcessesLeft(commands) => {
+                // Nobody cleans up after himself when he is killed.
+                let was_killed = self.process.end.killed || self.process.end.status == Some(KILLED);
+                let mut found = Findings::default();
+                found.expect(Rule::NothingLeft, was_killed || commands.is_empty(), || {
+                    format!("the end of all that it has started, not still {}", commands.join(", "))
+                });
+                return self.machine.report(found, Kind::EndOfInput, state);
             }
             ProcessEvent::StopRequested => self.process.end.was_stopped = true,
             ProcessEvent::ResponseTimeout => self.process.end.waited = true,

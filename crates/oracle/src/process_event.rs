@@ -14,6 +14,8 @@ pub enum ProcessEvent {
     InputClosed,
     /// The process has exited with this status; `None` if a signal ended it.
     Exit(Option<i64>),
+    /// The command lines of what the process has started and still ran a while after its exit.
+    ProcessesLeft(Vec<String>),
     /// The process did not exit in time and was killed.
     Killed,
     /// The host has asked the process to end, by a signal or by closing its output.
@@ -37,13 +39,16 @@ struct MetaFields {
     #[serde(default)]
     argv: Value,
     #[serde(default)]
+    commands: Vec<String>,
+    #[serde(default)]
     lines: Vec<Value>,
 }
 
 impl ProcessEvent {
     /// Reads the body of a `meta` record. Unknown events are [`ProcessEvent::Other`].
     pub fn read(bytes: &[u8]) -> Self {
-        let Ok(MetaFields { event, code, what, ms, argv, lines }) = serde_json::from_slice(bytes) else {
+        let Ok(MetaFields { event, code, what, ms, argv, commands, lines }) = serde_json::from_slice(bytes)
+        else {
             return Self::Other;
         };
         match event.as_str() {
@@ -55,6 +60,7 @@ impl ProcessEvent {
             }
             "stdin closed" => Self::InputClosed,
             "exit" => Self::Exit(code),
+            "processes left" => Self::ProcessesLeft(commands),
             "did not exit, killed" => Self::Killed,
             "signal" | "stdout closed" | "closing our read end of stdout" => Self::StopRequested,
             "timeout" if what.is_some_and(|what| what.starts_with("response")) => Self::ResponseTimeout,

@@ -9,6 +9,7 @@
 //! - [`Processes`], [`Group`]: the registry of all groups that may be alive, and one of them. Dropping a [`Group`] kills it.
 //! - [`process_watcher`]: ends them when this program is killed.
 //! - [`process_tree`]: groups with the descendants of their members.
+//! - [`environment_search`]: finds what was left behind, by a variable that children inherit.
 //! - [`line_reader`]: reads lines of a pipe or a socket, none longer than its limit.
 //!
 //! ```
@@ -31,6 +32,7 @@
 //! # }
 //! ```
 
+pub mod environment_search;
 mod groups;
 pub mod line_reader;
 pub mod process_tree;

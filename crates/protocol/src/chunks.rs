@@ -135,6 +135,11 @@ impl ChunkReassembler {
         }
     }
 
+    /// The id of the series that the last line has begun.
+    pub fn begun_series(&self) -> Option<&str> {
+        self.open.as_ref().filter(|series| series.next == 1).map(|series| series.id.as_str())
+    }
+
     /// Drops the open series: its content is not known.
     pub fn drop_series(&mut self) {
         self.open = None;

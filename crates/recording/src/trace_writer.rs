@@ -123,6 +123,12 @@ pub enum Meta<'a> {
         /// The exit status; 128 plus the number of the signal if a signal ended the process.
         code: i32,
     },
+    /// What the process had started and still ran a while after its exit.
+    #[serde(rename = "processes left")]
+    ProcessesLeft {
+        /// The command lines; none: everything had ended.
+        commands: &'a [String],
+    },
     /// The host gave up waiting.
     #[serde(rename = "timeout")]
     Timeout {

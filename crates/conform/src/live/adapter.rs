@@ -29,6 +29,9 @@ pub struct Adapter {
     pub agent_dir: String,
     /// Options after the command, including the RPC mode.
     pub args: Vec<String>,
+    /// Options after the command that have it print its version and end; without them a report names no version.
+    #[serde(default)]
+    pub version_args: Vec<String>,
     /// Variables of the environment, besides `PATH`, `LANG`, `TERM`, `HOME` and `TMPDIR`.
     #[serde(default)]
     pub env: BTreeMap<String, String>,

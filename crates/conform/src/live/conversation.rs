@@ -6,6 +6,7 @@ use pi_rpc_files::{
     secrets::redact_command_line,
 };
 use pi_rpc_oracle::{Examination, View, report::Subject};
+use pi_rpc_processes::environment_search::{FoundProcess, processes_with_variable};
 use pi_rpc_protocol::{
     DialectVersion, FlowState, Inbound, LineSplitter, Outbound, RpcCommandKind, RpcExtensionUIRequest,
     RpcExtensionUIResponse, SplitLine, UIConfirmedResponse, UIValueResponse, errors, read, read_line,
@@ -14,18 +15,25 @@ use pi_rpc_recording::{DialectMismatch, DialectSample, Direction, Meta, Record, 
 use serde_json::Value;
 use std::{
     collections::VecDeque,
+    ffi::OsString,
     fs::File,
     io::{self, BufWriter},
     path::{Path, PathBuf},
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tokio::{
     process::Command,
-    time::{Instant as Deadline, timeout_at},
+    time::{Instant as Deadline, sleep, timeout_at},
 };
 
 /// The number of last lines of stderr that are kept for the report.
 const STDERR_LINES: usize = 5;
+
+/// How long what the server has started may outlive it: it has been told to end, and needs a moment for it.
+const LAST_MOMENT: Duration = Duration::from_secs(3);
+
+/// The interval at which processes are looked for again.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// A conversation with all processes of one scenario.
 pub struct Conversation {
@@ -53,6 +61,8 @@ pub struct Conversation {
     status: Option<i32>,
     /// The path of the session file, by the latest `get_state` response.
     session_file: Option<PathBuf>,
+    /// The home of the process, by which those that it has started are found; `None` once they were looked for.
+    home: Option<OsString>,
     has_server_written: bool,
     /// Whether any process has written a line.
     has_ever_written: bool,
@@ -96,6 +106,7 @@ impl Conversation {
             open_requests: Vec::new(),
             status: None,
             session_file: None,
+            home: None,
             has_server_written: false,
             has_ever_written: false,
             sample: DialectSample::new(),
@@ -113,6 +124,8 @@ impl Conversation {
         let std = command.as_std();
         let words = std::iter::once(std.get_program()).chain(std.get_args());
         let argv = redact_command_line(words);
+        let home = std.get_envs().find(|(name, _)| *name == "HOME").and_then(|(_, home)| home);
+        self.home = home.map(ToOwned::to_owned);
         self.process = Some(Process::spawn(command)?);
         self.written = LineSplitter::new(usize::MAX);
         (self.status, self.has_server_written) = (None, false);
@@ -169,6 +182,22 @@ impl Conversation {
             // That a server has closed its input or exited, its next event shows.
             let _ = timeout_at(deadline, self.write(&line)).await;
         }
+    }
+
+    /// Records what the process, which has exited, has started and still runs, and kills it.
+    pub async fn record_processes_left(&mut self) {
+        let Some(home) = self.home.take() else { return };
+        let deadline = Deadline::now() + LAST_MOMENT;
+        let left = loop {
+            let Some(left) = processes_with_variable("HOME", &home) else { return };
+            if left.is_empty() || Deadline::now() >= deadline {
+                break left;
+            }
+            sleep(LOOK).await;
+        };
+        left.iter().for_each(FoundProcess::kill);
+        let commands: Vec<String> = left.into_iter().map(|process| process.command).collect();
+        self.record_meta(&Meta::ProcessesLeft { commands: &commands });
     }
 
     /// Closes the server's input.

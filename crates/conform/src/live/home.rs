@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 /// The environment variables that servers inherit.
-const INHERITED: [&str; 3] = ["PATH", "LANG", "TERM"];
+pub(super) const INHERITED: [&str; 3] = ["PATH", "LANG", "TERM"];
 
 /// The API key for the scripted model, which accepts any.
 const KEY: &str = "key";

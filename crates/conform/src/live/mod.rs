@@ -10,6 +10,7 @@ mod expected_frames;
 mod home;
 mod play;
 mod play_all;
+mod server_version;
 mod steps;
 
 pub use adapter::{Adapter, AdapterError, adapter_schema};
@@ -17,4 +18,5 @@ pub use conversation::Conversation;
 pub use home::Home;
 pub use play::{Played, Server, play};
 pub use play_all::{PlayEvent, PlayOptions, play_all};
+pub use server_version::ask_version;
 pub use steps::StopReason;

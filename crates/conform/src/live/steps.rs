@@ -139,6 +139,7 @@ impl<'a> Host<'a> {
                 return false;
             }
         }
+        self.conversation.record_processes_left().await;
         true
     }
 
@@ -311,6 +312,7 @@ impl<'a> Host<'a> {
         while self.conversation.runs() {
             self.wait_for_output(deadline, || "the end of the server".to_owned()).await?;
         }
+        self.conversation.record_processes_left().await;
         self.conversation.unread_frames.clear();
         let (wanted, status) = (self.fill(&step.expect_exit)?, json!(self.conversation.status()));
         match wanted.fits(&status) {

@@ -24,6 +24,8 @@ pub struct PromptResults {
     resulted: VecDeque<(u64, Prompt)>,
     /// Whether a prompt may have been missed.
     unsure: bool,
+    /// Whether the session has settled, and nothing has been done in it since.
+    settled: bool,
 }
 
 /// A prompt of the host.
@@ -37,6 +39,8 @@ struct Prompt {
 impl PromptResults {
     /// Takes in a command, before its request with this number is opened.
     pub fn on_command(&mut self, number: u64, command: &RpcCommand, at: &FrameContext) {
+        // A command may do something that is over at once, and an extension anything at any time.
+        self.settled = false;
         let message = match command {
             RpcCommand::Prompt(prompt) => &prompt.message,
             RpcCommand::AbortAndPrompt(prompt) if ends_every(at) => &prompt.message,
@@ -79,7 +83,12 @@ impl PromptResults {
     ) {
         match event {
             AgentSessionEvent::PromptResult(result) => self.judge(result, at, found),
+            AgentSessionEvent::AgentStart(_) => self.settled = false,
             AgentSessionEvent::SessionSettled(_) if at.whole && !self.unsure => {
+                let again = std::mem::replace(&mut self.settled, true) && !at.has_extensions;
+                found.expect(Rule::PromptResult, !again, || {
+                    "one `session_settled` after what the session has done".to_owned()
+                });
                 let is_over = self.acknowledged.is_empty();
                 found.expect(Rule::PromptResult, is_over, || {
                     "the result of every accepted prompt first".to_owned()

@@ -45,7 +45,7 @@ pub struct Tool {
 pub struct Provenance {
     /// Names of the servers, as the recordings have them.
     pub servers: Vec<String>,
-    /// Versions of the servers, as they gave them themselves.
+    /// Versions of the servers, as they or their program gave them themselves.
     pub versions: Vec<String>,
     /// Command lines of the servers; of `conform` the one that it was given. At most [`MAX_COMMANDS`].
     pub commands: Vec<String>,

@@ -29,6 +29,15 @@ impl Report {
         self
     }
 
+    /// Names the version that the server's program tells on its command line, unless the servers have said theirs in a frame.
+    #[must_use]
+    pub fn with_version(mut self, version: Option<String>) -> Self {
+        if self.provenance.versions.is_empty() {
+            self.provenance.versions.extend(version);
+        }
+        self
+    }
+
     /// Names the time of judging: RFC 3339, in UTC. The report reads no clock.
     #[must_use]
     pub fn with_date(mut self, date: String) -> Self {

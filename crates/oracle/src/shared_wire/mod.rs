@@ -220,7 +220,7 @@ impl SharedJudge {
                 findings.extend(self.missing_responses());
                 findings
             }
-            ProcessEvent::SessionFile(_) | ProcessEvent::Other => Vec::new(),
+            ProcessEvent::SessionFile(_) | ProcessEvent::ProcessesLeft(_) | ProcessEvent::Other => Vec::new(),
         }
     }
 

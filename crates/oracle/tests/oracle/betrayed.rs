@@ -2,7 +2,10 @@
 
 use crate::legal::{Talk, answer, user};
 use pi_rpc_machine::Rule;
-use pi_rpc_protocol::Dialect::{self, Omp, Pi, Pi1};
+use pi_rpc_protocol::{
+    Dialect::{self, Omp, Pi, Pi1},
+    DialectVersion, split_frame,
+};
 use serde_json::{Value, json};
 
 /// A conversation from the start of its process.
@@ -239,4 +242,46 @@ fn totals_are_known_with_first_count() {
     assert_eq!(talk(8, 2), [Rule::StatsUsage]);
     // Others came before, in a session that was taken up.
     assert_eq!(talk(8, 3), []);
+}
+
+#[test]
+fn session_settles_once_for_what_happened() {
+    let version = DialectVersion::parse("omp@18.3").expect("a version");
+    let settled = || json!({ "type": "session_settled" });
+    let over = || {
+        let result = json!({
+            "type": "prompt_result", "id": "1", "agentInvoked": true, "status": "completed", "sessionSettled": true,
+        });
+        let run = whole(Omp).ask("1", "prompt", "go").start().begin(&["go"]).finish(&answer("stop")).end();
+        run.out(result).out(settled())
+    };
+    let broken = |talk: Talk| {
+        let mut broken = talk.broken(version);
+        broken.retain(|rule| *rule == Rule::PromptResult);
+        broken
+    };
+    assert_eq!(broken(over()), []);
+    assert_eq!(broken(over().out(settled())), [Rule::PromptResult]);
+    assert_eq!(broken(over().ask("2", "new_session", "").out(settled())), []);
+}
+
+#[test]
+fn frames_in_chunks_have_own_ids() {
+    let large = json!({ "type": "notice", "level": "info", "message": "x".repeat(1_100_000) }).to_string();
+    let frames = |ids: [&str; 2]| {
+        let asked = json!({ "id": "1", "type": "negotiate_protocol", "protocolVersion": 2 });
+        let data = json!({ "protocolVersion": 2 });
+        let response = json!({
+            "id": "1", "type": "response", "command": "negotiate_protocol", "success": true, "data": data,
+        });
+        let talk = whole(Omp).record(1, "in", &asked).out(response);
+        let talk = ids.iter().fold(talk, |talk, id| {
+            let lines = split_frame(large.as_bytes(), id, 262_144);
+            let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            lines.fold(talk, |talk, line| talk.out(serde_json::from_slice(line).expect("JSON")))
+        });
+        talk.broken(Omp).into_iter().filter(|rule| *rule == Rule::ChunkSeries).collect::<Vec<_>>()
+    };
+    assert_eq!(frames(["rpc-1", "rpc-2"]), []);
+    assert_eq!(frames(["rpc-1", "rpc-1"]), [Rule::ChunkSeries]);
 }

@@ -82,7 +82,7 @@ fn is_of_sessions(rule: RuleId) -> bool {
 }
 
 /// Rules about what no host of the recordings does or sees: `tests/protocol` and `tests/conform` exercise them.
-const NOT_RECORDED: [&str; 7] = [
+const NOT_RECORDED: [&str; 8] = [
     "eof-finishes",
     "run-cut",
     "compaction-silent",
@@ -90,6 +90,7 @@ const NOT_RECORDED: [&str; 7] = [
     "host-cancel",
     "host-drains",
     "host-tolerates",
+    "nothing-left",
 ];
 
 /// Rules that no recording of omp exercises, each with the reason.
