@@ -9,6 +9,7 @@ mod toolchain_support;
 mod via_host_support;
 
 mod copies;
+mod kits;
 mod methods;
 mod npm_package;
 mod packages;

@@ -70,11 +70,7 @@ const METHODS: [Method; 23] = [
         python: Err("`close` kills a server that does not end"),
         typescript: Err("`graceMs: 0` of `close`"),
     },
-    Method {
-        rust: Ok("connect"),
-        python: Err("a program that speaks to a host: `attach` as its command"),
-        typescript: Ok("connect"),
-    },
+    Method { rust: Ok("connect"), python: Err("a `Host` as its command"), typescript: Ok("connect") },
     Method {
         rust: Err("`close` returns the exit"),
         python: Err("`close` returns the exit"),

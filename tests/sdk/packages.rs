@@ -7,11 +7,15 @@ use crate::{
 };
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Write as _},
-    net::TcpListener,
+    io::{self, BufRead as _, BufReader, Read as _, Write as _},
+    net::{Shutdown, TcpListener, TcpStream},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -22,7 +26,7 @@ fn program(name: &str) -> PathBuf {
 }
 
 /// `program` with our server in its path, and a home of its own.
-fn in_project(program: &Path, project: &Path) -> Command {
+pub fn in_project(program: &Path, project: &Path) -> Command {
     let mut command = Command::new(program);
     let server = Path::new(env!("CARGO_BIN_EXE_pi-rpc")).parent().expect("a folder");
     let path = format!("{}:{}", server.display(), std::env::var("PATH").unwrap_or_default());
@@ -31,12 +35,12 @@ fn in_project(program: &Path, project: &Path) -> Command {
 }
 
 #[track_caller]
-fn printed(command: &mut Command) -> String {
+pub fn printed(command: &mut Command) -> String {
     run(command).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// An empty project that has the package of npm, from its file; with the folder of the tools that it is compiled by.
-fn npm_project() -> Option<(tempfile::TempDir, PathBuf)> {
+pub fn npm_project() -> Option<(tempfile::TempDir, PathBuf)> {
     let tools = packages("sdk/typescript")?;
     let package = typescript::built()?;
     let project = tempfile::tempdir().expect("a folder");
@@ -99,6 +103,95 @@ fn page_speaks_to_host(project: &tempfile::TempDir, tools: &Path) {
     assert_eq!(chromium.value(&conversed), "4 messages, true, true");
 }
 
+#[test]
+fn node_program_talks_to_host() {
+    let Some((project, tools)) = npm_project() else { return };
+    for name in ["host.mjs", "node.ts"] {
+        fs::copy(program(name), project.path().join(name)).expect("a file");
+    }
+    fs::copy(program("node.tsconfig.json"), project.path().join("tsconfig.json")).expect("a file");
+    let modules = project.path().join("node_modules");
+    for name in ["ws", "@types"] {
+        symlink(tools.join("node_modules").join(name), modules.join(name)).expect("a link");
+    }
+    let mut tsc = in_project(Path::new("node"), project.path());
+    printed(tsc.arg(tools.join("node_modules/typescript/bin/tsc")).args(["--project", "."]));
+    let readme = fs::read_to_string("sdk/typescript/README.md").expect("README.md");
+    let recipe = fs::read_to_string(program("host.mjs")).expect("a program");
+    assert!(readme.contains(&recipe), "the README has another program than tests/sdk/packages/host.mjs");
+    tells_why(&project, |arguments| {
+        let mut node = in_project(Path::new("node"), project.path());
+        node.arg("host.mjs").args(arguments);
+        node
+    });
+}
+
+#[test]
+fn python_program_talks_to_host() {
+    let Some(python) = environment("sdk/python/requirements.txt") else { return };
+    let Some((project, site)) = wheel("sdk/python") else { return };
+    let readme = fs::read_to_string("sdk/python/README.md").expect("README.md");
+    let recipe = fs::read_to_string(program("host.py")).expect("a program");
+    assert!(readme.contains(&recipe), "the README has another program than tests/sdk/packages/host.py");
+    tells_why(&project, |arguments| {
+        let mut command = in_project(&python, project.path());
+        command.env("PYTHONPATH", &site).arg(program("host.py")).args(arguments);
+        command
+    });
+}
+
+/// A program with an address and a token as arguments: what it prints at a host, where none is, with a wrong token, and when
+/// the connection breaks.
+fn tells_why(project: &tempfile::TempDir, command: impl Fn(&[&str]) -> Command) {
+    let folder = project.path();
+    let host = Host::start_with(
+        folder,
+        &["--dialect", "pi-1", "--listen", "ws://127.0.0.1:0", "--token-file", "tokens"],
+    );
+    let session = format!("{}/sessions/new?in_memory=true", host.address);
+    let said = |arguments: &[&str]| printed(&mut command(arguments));
+    let answers = |text: String| assert!(text.contains("I am pi-rpc's built-in scripted demo"), "{text}");
+    answers(said(&[&session, "secret"]));
+    assert_eq!(said(&[&session, "wrong"]), "refused: 401 invalid_token: the host does not know this token");
+    assert_eq!(said(&[&session]), "refused: 401 missing_token: expected Authorization: Bearer TOKEN");
+    let unknown = format!("{}/sessions/nobody", host.address);
+    assert_eq!(said(&[&unknown, "secret"]), "refused: 404 unknown_session");
+    let nowhere = said(&["ws://127.0.0.1:1", "secret"]);
+    assert!(nowhere.starts_with("nobody listens: ws://127.0.0.1:1: "), "{nowhere}");
+    let (breaking, connections) = breaking(&host.address);
+    answers(said(&[&session.replace(&host.address, &breaking), "secret"]));
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
+    let unix = Host::start_with(folder, &["--dialect", "pi-1", "--listen", "unix:pi.sock"]);
+    answers(said(&[&format!("{}:/sessions/new?in_memory=true", unix.address)]));
+}
+
+/// Bytes of the host after which the first connection breaks: within the answer.
+const BREAKS_AFTER: u64 = 5000;
+
+/// A way to a host whose first connection breaks; the count is that of all connections.
+fn breaking(host: &str) -> (String, Arc<AtomicUsize>) {
+    let to = host.strip_prefix("ws://").expect("an address").to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("ws://{}", listener.local_addr().expect("an address"));
+    let count = Arc::new(AtomicUsize::new(0));
+    let connections = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let is_first = connections.fetch_add(1, Ordering::SeqCst) == 0;
+            let server = TcpStream::connect(&to).expect("the host");
+            let (mut from_client, mut to_server) =
+                (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
+            std::thread::spawn(move || io::copy(&mut from_client, &mut to_server));
+            std::thread::spawn(move || {
+                let most = if is_first { BREAKS_AFTER } else { u64::MAX };
+                let _ = io::copy(&mut (&server).take(most), &mut &client);
+                let _ = (client.shutdown(Shutdown::Both), server.shutdown(Shutdown::Both));
+            });
+        }
+    });
+    (address, count)
+}
+
 /// A web server for the script of the page, at an address of its own; any other path is an empty page.
 fn site(project: &Path) -> String {
     let script = fs::read(project.join("page.js")).expect("page.js");
@@ -130,23 +223,16 @@ struct Host {
 
 impl Host {
     fn start(folder: &Path, origin: &str) -> Self {
+        let listen = ["--dialect", "pi", "--listen", "ws://127.0.0.1:0", "--token-file", "tokens"];
+        Self::start_with(folder, &[&listen[..], &["--allow-origin", origin]].concat())
+    }
+
+    fn start_with(folder: &Path, options: &[&str]) -> Self {
         // SHA-256 of the token.
         let hash = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
         fs::write(folder.join("tokens"), hash).expect("a file");
         let mut host = in_project(Path::new(env!("CARGO_BIN_EXE_pi-rpc")), folder);
-        host.args([
-            "host",
-            "--dialect",
-            "pi",
-            "--listen",
-            "ws://127.0.0.1:0",
-            "--token-file",
-            "tokens",
-            "--allow-origin",
-            origin,
-            "--model",
-            "scripted/demo",
-        ]);
+        host.arg("host").args(options).args(["--model", "scripted/demo"]);
         let mut child = host.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the host");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
         let address = lines.find_map(|line| Some(line.split_once("listening at ")?.1.to_owned()));
@@ -164,7 +250,7 @@ impl Drop for Host {
 }
 
 /// Builds sdist and wheel of a project of Python, and installs the wheel alone: the folder that has it.
-fn wheel(source: &str) -> Option<(tempfile::TempDir, PathBuf)> {
+pub fn wheel(source: &str) -> Option<(tempfile::TempDir, PathBuf)> {
     let builder = environment("tests/sdk/packages/requirements.txt")?;
     let project = tempfile::tempdir().expect("a folder");
     let copy = project.path().join("source");

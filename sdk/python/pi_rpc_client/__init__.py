@@ -7,9 +7,20 @@ There is a package for each dialect, such as `pi_rpc_client.pi`, with models of 
 
 from .aio import Answer, Options
 from .connection import UnknownEvent
-from .errors import CallError, CallTimeoutError, ClosedError, LaggingError, ProtocolError, RefusedError, RpcError
+from .errors import (
+    CallError,
+    CallTimeoutError,
+    ClosedError,
+    HostError,
+    HostRefusedError,
+    LaggingError,
+    ProtocolError,
+    RefusedError,
+    RpcError,
+)
 from .feed import Events
 from .host import DialogAnswer, HostTool, ToolCall
+from .remote import Host
 from .session import UNKNOWN, Permission, SessionState, Unknown
 
 __all__ = [
@@ -19,6 +30,9 @@ __all__ = [
     "ClosedError",
     "DialogAnswer",
     "Events",
+    "Host",
+    "HostError",
+    "HostRefusedError",
     "HostTool",
     "LaggingError",
     "Options",

@@ -19,6 +19,7 @@ from .errors import CallTimeoutError, ClosedError, RpcError
 from .feed import POLL, Event, Events, Feed
 from .host import Asked, DialogHandler, HostTool, definitions
 from .process import Process
+from .remote import Host, HostSession
 from .session import SessionState
 
 Message = TypeVar("Message")
@@ -69,14 +70,16 @@ class AsyncClientBase(Generic[Event, Message]):
     dialect: ClassVar[Dialect]
     _session_type: ClassVar[type[SessionState]] = SessionState
 
-    def __init__(self, command: Sequence[str], **options: Unpack[Options]) -> None:
-        """`command` is the program of the server and its arguments."""
+    def __init__(self, command: Sequence[str] | Host, **options: Unpack[Options]) -> None:
+        """`command` is the program of the server and its arguments, or a session of a host."""
         self._command, self._options = command, options
-        self._connection = Connection(self.dialect, self._session_type(self.dialect, fresh=True))
+        # What happened in the session of a host before is not known here.
+        fresh = not isinstance(command, Host)
+        self._connection = Connection(self.dialect, self._session_type(self.dialect, fresh=fresh))
         self._calls = Calls(self.dialect)
         self._feed: Feed[Event] = Feed(self._connection.event, options.get("buffer", 16 * 1024 * 1024))
         self._asked = Asked(self.dialect, self._send, options.get("on_dialog"))
-        self._process: Process | None = None
+        self._process: Process | HostSession | None = None
         self._closed: ClosedError | None = None
 
     # The life of the server.
@@ -85,8 +88,13 @@ class AsyncClientBase(Generic[Event, Message]):
         """Starts the server, once, and waits until it is ready; `async with` calls this."""
         if self._process is not None:
             raise RpcError("the server was started before")
-        self._process = await Process.start(self._command, self._options.get("cwd"), self._options.get("env"))
         self._ready: Frame | None = {} if self.dialect.opens_with is None else None
+        if isinstance(self._command, Host):
+            self._process = await HostSession.start(self._command, self._connection.session.lost)
+            # Whether the session was ready before is the host's.
+            self._ready = {}
+        else:
+            self._process = await Process.start(self._command, self._options.get("cwd"), self._options.get("env"))
         self._reading = asyncio.create_task(self._read(self._process))
         self._watching = asyncio.create_task(self._watch(self._process))
         try:
@@ -119,7 +127,7 @@ class AsyncClientBase(Generic[Event, Message]):
 
     @property
     def pid(self) -> int:
-        """Id of the process of the server, and of its process group."""
+        """Id of the process of the server, and of its process group; 0 for a session of a host."""
         if self._process is None:
             raise ClosedError("the server was not started")
         return self._process.pid
@@ -239,7 +247,7 @@ class AsyncClientBase(Generic[Event, Message]):
 
     # What the server says.
 
-    async def _read(self, process: Process) -> None:
+    async def _read(self, process: Process | HostSession) -> None:
         while True:
             await self._feed.room()
             data = await process.read()
@@ -279,7 +287,7 @@ class AsyncClientBase(Generic[Event, Message]):
         if version > int(ready.get("protocolVersion", 1)):
             await self.call("negotiate_protocol", {"protocolVersion": version}, timeout=float("inf"))
 
-    async def _watch(self, process: Process) -> None:
+    async def _watch(self, process: Process | HostSession) -> None:
         """Handles the exit of the server."""
         deaf = asyncio.create_task(process.deaf())
         ends: set[asyncio.Future[Any]] = {self._reading, deaf, process.exited}
@@ -293,12 +301,13 @@ class AsyncClientBase(Generic[Event, Message]):
             await asyncio.wait({self._reading}, timeout=1)
             self._reading.cancel()
         why = f"{failure or 'the server has ended'}; status {status}"
-        self._closed = ClosedError(why, status, await process.release())
+        stderr = await process.release()
+        self._closed = process.failure or ClosedError(why, status, stderr)
         self._asked.end()
         self._calls.end(self._closed)
         self._feed.end()
 
-    def _running(self) -> Process:
+    def _running(self) -> Process | HostSession:
         if self._closed is not None or self._process is None:
             raise self._closed or ClosedError("the server was not started")
         return self._process

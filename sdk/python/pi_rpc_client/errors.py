@@ -47,6 +47,21 @@ class ClosedError(RpcError):
         """End of stderr."""
 
 
+class HostError(ClosedError):
+    """There is no connection to a host: nobody listens there, or it could not be made again."""
+
+
+class HostRefusedError(HostError):
+    """A host has refused a connection, such as one without a token that it knows."""
+
+    def __init__(self, address: str, http_status: int, reason: str) -> None:
+        super().__init__(f"{address}: the host has refused the connection ({http_status}): {reason}")
+        self.http_status = http_status
+        """Status of HTTP: 401 for a token that is missing or wrong."""
+        self.reason = reason
+        """The host's own word for it."""
+
+
 class LaggingError(RpcError):
     """A subscription was read too slowly while calls were open. It has ended, and unread events are dropped."""
 

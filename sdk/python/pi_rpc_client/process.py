@@ -42,6 +42,8 @@ class Process:
         self._pipes = pipes
         self._said = bytearray()
         self._draining = asyncio.Lock()
+        self.failure: ClosedError | None = None
+        """Always None: the exit says all."""
         self.ending = False
         """Whether `end` has closed the input."""
         self._listening = asyncio.create_task(self._listen())

@@ -15,6 +15,7 @@ from .feed import Event
 from .feed import Events as AsyncEvents
 from .errors import CallTimeoutError, ClosedError, RpcError
 from .host import HostTool
+from .remote import Host
 from .session import SessionState
 
 T = TypeVar("T")
@@ -61,8 +62,8 @@ class ClientBase(Generic[Event, Message]):
 
     _of: ClassVar[type[AsyncClientBase[Any, Any]]]
 
-    def __init__(self, command: Sequence[str], **options: Unpack[Options]) -> None:
-        """`command` is the program of the server and its arguments."""
+    def __init__(self, command: Sequence[str] | Host, **options: Unpack[Options]) -> None:
+        """`command` is the program of the server and its arguments, or a session of a host."""
         self._client: AsyncClientBase[Event, Message] = self._of(command, **options)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._status = 0
@@ -105,7 +106,7 @@ class ClientBase(Generic[Event, Message]):
 
     @property
     def pid(self) -> int:
-        """Id of the process of the server, and of its process group."""
+        """Id of the process of the server, and of its process group; 0 for a session of a host."""
         return self._client.pid
 
     @property

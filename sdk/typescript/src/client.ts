@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { Dialogs, HostTools, type Run } from "./asks.js";
 import { Calls, type Call } from "./calls.js";
 import { Chunks } from "./chunks.js";
@@ -334,7 +335,7 @@ export class Client<D extends Dialect> {
   }
 
   #end(exit: Exit): void {
-    this.#fail((what) => new ClosedError(what, exit));
+    this.#fail((what) => exit.failure ?? new ClosedError(what, exit));
     this.#subscriptions.end();
     this.#dialogs.end();
     this.#tools.end();

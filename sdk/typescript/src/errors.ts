@@ -45,6 +45,23 @@ export interface Exit {
   readonly signal: string | null;
   /** End of stderr, at most 8 KiB; the reason if the process never started. */
   readonly stderr: string;
+  /** Why there is no connection to a host; absent: there was one, or the server is a process. */
+  readonly failure?: HostError | undefined;
+}
+
+/** There is no connection to a host: nobody listens there, or it could not be made again. */
+export class HostError extends ClientError {}
+
+/** A host has refused a connection, such as one without a token that it knows. */
+export class HostRefusedError extends HostError {
+  /** `status` is that of HTTP, 401 for a token that is missing or wrong; `reason` is the host's own word for it. */
+  constructor(
+    address: string,
+    readonly status: number,
+    readonly reason: string,
+  ) {
+    super(`${address}: the host has refused the connection (${status}): ${reason}`);
+  }
 }
 
 /** The server has exited. */

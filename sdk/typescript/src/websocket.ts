@@ -1,9 +1,6 @@
-import type { Exit } from "./errors.js";
-import type { Connect, Receiver, Transport } from "./transport.js";
-import { deferred, soon } from "./wait.js";
-
-/** Subprotocol in which the host also sends messages about the connection. */
-const CONTROL = "pi-rpc.control.v1";
+import { HostError } from "./errors.js";
+import { CONTROL, HostSession, type OpenSocket } from "./host_session.js";
+import type { Connect } from "./transport.js";
 
 /** Beginning of the subprotocol that carries a token, as a page cannot set headers. */
 const BEARER = "pi-rpc.bearer.";
@@ -12,65 +9,39 @@ const BEARER = "pi-rpc.bearer.";
 export interface WebSocketOptions {
   /** Token that the host knows; absent: none. */
   readonly token?: string | undefined;
+  /** Milliseconds for which a broken connection is tried again; default 60,000. */
+  readonly reconnectMs?: number | undefined;
 }
 
-/** Connects to a session of a `pi-rpc host`: `ws://…/sessions/ID`, or `/sessions/new?…` for a new one. */
-export function webSocket(url: string | URL, { token }: WebSocketOptions = {}): Connect {
-  return (receiver) => new SocketTransport(String(url), token, receiver);
-}
-
-/** A session of a host: text messages are lines. The session goes on after the connection. */
-class SocketTransport implements Transport {
-  readonly pid = undefined;
-  readonly exited: Promise<Exit>;
-  readonly #socket: WebSocket;
-  readonly #receiver: Receiver;
-  readonly #opened = deferred<void>();
-
-  constructor(url: string, token: string | undefined, receiver: Receiver) {
-    this.#receiver = receiver;
-    const bearer = token === undefined ? [] : [BEARER + base64url(token)];
-    this.#socket = new WebSocket(url, [CONTROL, ...bearer]);
-    this.#socket.binaryType = "arraybuffer";
-    this.#socket.addEventListener("open", () => this.#opened.resolve());
-    this.#socket.addEventListener("message", ({ data }) => this.#take(data as string | ArrayBuffer));
-    this.exited = new Promise((resolve) => {
-      this.#socket.addEventListener("close", ({ code, reason }) => {
-        this.#opened.resolve();
-        resolve({ code, signal: null, stderr: reason });
-      });
+/**
+ * Connects to a session of a `pi-rpc host`: `ws://…/sessions/ID`, or `/sessions/new?…` for a new one. Needs the global
+ * `WebSocket` of browsers and of Node.js 22, which does not tell why a host refuses: `host` of `pi-rpc-client/node` does.
+ */
+export function webSocket(url: string | URL, { token, reconnectMs = 60_000 }: WebSocketOptions = {}): Connect {
+  const { href, origin, protocol, host, pathname, search } = new URL(url);
+  const base = origin === "null" ? `${protocol}//${host}` : origin;
+  const bearer = token === undefined ? [] : [BEARER + base64url(token)];
+  const open: OpenSocket = (path, events) => {
+    const socket = new WebSocket(base + path, [CONTROL, ...bearer]);
+    socket.binaryType = "arraybuffer";
+    let wasOpen = false;
+    socket.addEventListener("open", () => (wasOpen = true));
+    socket.addEventListener("message", ({ data }) => {
+      if (typeof data === "string") events.text(data);
+      else events.control(new TextDecoder().decode(data as ArrayBuffer));
     });
-  }
-
-  write(line: string): void {
-    const text = line.replace(/\n$/, "");
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
-    else void this.#opened.promise.then(() => this.#isOpen() && this.#socket.send(text));
-  }
-
-  /** Does nothing: what a page has received cannot wait. The host coalesces deltas that are not read. */
-  hold(): void {}
-
-  kill(): void {
-    this.#socket.close();
-  }
-
-  async close(graceMs: number): Promise<Exit> {
-    this.kill();
-    const closed = await soon(this.exited, graceMs);
-    return closed ?? { code: 1006, signal: null, stderr: "the host did not close the connection" };
-  }
-
-  #isOpen(): boolean {
-    return this.#socket.readyState === WebSocket.OPEN;
-  }
-
-  #take(data: string | ArrayBuffer): void {
-    if (typeof data === "string") return this.#receiver.lines([data]);
-    const control = JSON.parse(new TextDecoder().decode(data)) as { readonly type: string };
-    if (control.type === "session_snapshot") this.#receiver.skipped();
-    if (control.type === "session_ended") this.kill();
-  }
+    socket.addEventListener("close", ({ code, reason }) => {
+      const failure = wasOpen ? undefined : new HostError(`${href}: nobody listens there, or the host has refused`);
+      events.closed({ code, reason, failure });
+    });
+    return {
+      send: (text) => socket.readyState === WebSocket.OPEN && socket.send(text),
+      // What a page has received cannot wait. The host coalesces deltas that are not read.
+      hold: () => {},
+      close: () => socket.close(),
+    };
+  };
+  return (receiver) => new HostSession(pathname + search, reconnectMs, open, receiver);
 }
 
 function base64url(text: string): string {
