@@ -34,7 +34,7 @@ for (const file of ["install.cjs", "systems.cjs"]) copyFileSync(join(here, file)
 mkdirSync(join(folder, "bin"), { recursive: true });
 copyFileSync(join(here, "wrapper.cjs"), join(folder, "bin", "pi-rpc"));
 chmodSync(join(folder, "bin", "pi-rpc"), 0o755);
-copyFileSync(join(root, "README.md"), join(folder, "README.md"));
+copyFileSync(join(here, "README.md"), join(folder, "README.md"));
 write(folder, {
   name: "pi-rpc",
   ...shared,
