@@ -15,7 +15,8 @@ export const OUTPUT = moveDescriptor(1, "a", () => openAny([descriptorPath(2), "
 /** @returns {Promise<import("node:stream").Readable>} A stream of `INPUT`, for when it is no longer read synchronously. */
 export async function inputStream() {
   if (INPUT === 0) return process.stdin;
-  if (!fstatSync(INPUT).isFIFO()) return createReadStream("", { fd: INPUT });
+  // Bun reads nothing from a socket of a pipe that it has not opened; Node.js would keep a thread waiting in a read.
+  if (process.versions.bun || !fstatSync(INPUT).isFIFO()) return createReadStream("", { fd: INPUT });
   const { Socket } = await import("node:net");
   return new Socket({ fd: INPUT, readable: true, writable: false });
 }

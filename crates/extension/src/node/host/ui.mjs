@@ -48,7 +48,11 @@ export class UserInterface {
         notice({ method: "setWidget", widgetKey: asText(widgetKey), widgetLines, widgetPlacement: text(options?.placement) });
       },
     };
-    return Object.assign(ui, TERMINAL_STUBS);
+    const custom = async () => {
+      // pi says nothing, and the extension waits for what a person cannot do.
+      this.#host.reportErrorOnce("<runtime>", "ui_custom", "ctx.ui.custom() shows a component of a terminal; there is none, so it returns undefined. Use select, confirm, input or editor");
+    };
+    return Object.assign(ui, TERMINAL_STUBS, { custom });
   }
 
   #notice(request) {
@@ -103,7 +107,6 @@ const TERMINAL_STUBS = {
   setHiddenThinkingLabel: () => {},
   setFooter: () => {},
   setHeader: () => {},
-  custom: async () => undefined,
   getEditorText: () => "",
   addAutocompleteProvider: () => {},
   setEditorComponent: () => {},
