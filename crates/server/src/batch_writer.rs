@@ -2,7 +2,7 @@
 
 use super::{
     frame_limit::FrameLimiter,
-    hazard::{Hazards, WriteStep},
+    hazard::{Hazards, Occurrences, WriteStep},
     sink::Sink,
 };
 use pi_rpc_protocol::{Emission, Encoder};
@@ -57,6 +57,11 @@ impl BatchWriter {
     /// Whether everything is written.
     pub fn is_empty(&self) -> bool {
         self.batch.bytes.is_empty() && self.hazards.as_ref().is_none_or(|it| it.steps.is_empty())
+    }
+
+    /// How often each hazard has occurred; `None` without hazards.
+    pub fn hazard_occurrences(&self) -> Option<&Occurrences> {
+        self.hazards.as_ref().map(|stage| stage.hazards.occurrences())
     }
 
     /// Whether a frame may join the current batch. Never with hazards, which take whole batches only.

@@ -102,7 +102,7 @@ mod tasks;
 
 pub use agent::{Agent, AgentAnswer, AgentLink, AgentRequest, AgentTool, ToolState};
 pub use disk::{FileGuard, Files};
-pub use hazard::{Hazard, Hazards, WriteStep};
+pub use hazard::{Hazard, Hazards, Occurrences, WriteStep};
 pub use logins::LoginAccess;
 pub use models::{ModelLibrary, ScriptFileError, admits_model, scripted_name};
 pub use outbox::MAX_PENDING_BYTES;

@@ -8,7 +8,7 @@
 use super::{
     batch_writer::{BatchWriter, PendingFrame},
     frame_limit::FrameLimiter,
-    hazard::Hazards,
+    hazard::{Hazards, Occurrences},
     print_mode::PrintMode,
 };
 use pi_rpc_protocol::{
@@ -77,6 +77,11 @@ impl Outbox {
             broken: false,
             print: None,
         })
+    }
+
+    /// How often each hazard has occurred; `None` without hazards.
+    pub fn hazard_occurrences(&self) -> Option<&Occurrences> {
+        self.writer.hazard_occurrences()
     }
 
     /// Prints a run from now on, that of the session with this `header`, in place of frames.

@@ -11,9 +11,17 @@ pub struct HeldEnds {
     held: Vec<Vec<u8>>,
     /// The newest update, whose snapshots the ends repeat in dialects that have some.
     last: Option<Vec<u8>>,
+    delayed: u64,
+    /// How many of those that are held were counted.
+    overtaken: u64,
 }
 
 impl HeldEnds {
+    /// How many ends came later than another frame.
+    pub const fn delayed(&self) -> u64 {
+        self.delayed
+    }
+
     /// Takes a line; returns those that are due, in order.
     pub fn pass(&mut self, line: &[u8]) -> Vec<Vec<u8>> {
         let head: EventHead = serde_json::from_slice(line).unwrap_or_default();
@@ -24,6 +32,10 @@ impl HeldEnds {
             self.last = Some(line.to_owned());
             return Vec::new();
         }
+        if is_update || head.kind == "response" || fires_anywhere(&head.kind) {
+            self.delayed += self.held.len() as u64 - self.overtaken;
+            self.overtaken = self.held.len() as u64;
+        }
         if is_update {
             self.last = Some(line.to_owned());
             return vec![line.to_owned()];
@@ -33,6 +45,7 @@ impl HeldEnds {
         }
         // Anything else may end the message.
         let last = self.last.take();
+        self.overtaken = 0;
         let mut due: Vec<Vec<u8>> = self
             .held
             .drain(..)

@@ -7,8 +7,9 @@ use std::borrow::Cow;
 /// Most frames that a response is moved by.
 const LATER: usize = 6;
 
-/// Moves responses to `commands` behind up to [`LATER`] events, never behind another response.
-pub fn delay(lines: &mut [&[u8]], commands: &[RpcCommandKind], random: &mut fastrand::Rng) {
+/// Moves responses to `commands` behind up to [`LATER`] events, never behind another response. Returns how many were moved.
+pub fn delay(lines: &mut [&[u8]], commands: &[RpcCommandKind], random: &mut fastrand::Rng) -> u64 {
+    let mut delayed = 0;
     // From the end on, so that a moved response is not met again.
     for at in (0..lines.len()).rev() {
         let Some((line, rest)) = lines.get_mut(at..).and_then(|tail| tail.split_first_mut()) else {
@@ -27,7 +28,9 @@ pub fn delay(lines: &mut [&[u8]], commands: &[RpcCommandKind], random: &mut fast
         if let Some(moved) = lines.get_mut(at..=at + later) {
             moved.rotate_left(1);
         }
+        delayed += u64::from(later > 0);
     }
+    delayed
 }
 
 /// The members of a frame that decide.

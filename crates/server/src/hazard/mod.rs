@@ -11,7 +11,10 @@
 mod additions;
 mod late_ends;
 mod late_responses;
+mod occurrences;
 mod splits;
+
+pub use occurrences::Occurrences;
 
 use late_ends::HeldEnds;
 use pi_rpc_machine::Rule;
@@ -115,6 +118,7 @@ pub struct Hazards {
     frames_seen: u64,
     /// Delayed ends of blocks; `None` without [`Hazard::LateEnds`].
     ends: Option<HeldEnds>,
+    occurrences: Occurrences,
 }
 
 /// A step of the writer.
@@ -139,7 +143,13 @@ impl Hazards {
         let ends = (!must && enabled.contains(&Hazard::LateEnds)).then(HeldEnds::default);
         let mut frames = fastrand::Rng::with_seed(seed);
         let bytes = frames.fork();
-        Self { enabled, frames, bytes, frames_seen: 0, ends }
+        let occurrences = Occurrences::of(&enabled);
+        Self { enabled, frames, bytes, frames_seen: 0, ends, occurrences }
+    }
+
+    /// How often each enabled hazard has occurred so far.
+    pub const fn occurrences(&self) -> &Occurrences {
+        &self.occurrences
     }
 
     /// How long to wait for more frames before what there is is handed over.
@@ -154,20 +164,26 @@ impl Hazards {
         let mut steps = Vec::new();
         if self.frames_seen == 0 && self.has(Hazard::SlowStart) {
             steps.push(WriteStep::Pause(Duration::from_millis(self.frames.u64(SLOW_START_MS))));
+            self.occurrences.add(Hazard::SlowStart, 1);
         }
         let lines = frames.split_inclusive(|byte| *byte == b'\n');
         let passed: Vec<Vec<u8>>;
         let mut lines: Vec<&[u8]> = match &mut self.ends {
             Some(ends) => {
                 passed = lines.flat_map(|line| ends.pass(line)).collect();
+                self.occurrences.set(Hazard::LateEnds, ends.delayed());
                 passed.iter().map(Vec::as_slice).collect()
             }
             None => lines.collect(),
         };
         for (hazard, commands) in DELAYED_RESPONSES {
             if self.has(hazard) {
-                late_responses::delay(&mut lines, commands, &mut self.bytes);
+                let delayed = late_responses::delay(&mut lines, commands, &mut self.bytes);
+                self.occurrences.add(hazard, delayed);
             }
+        }
+        if lines.len() > 1 && self.has(Hazard::Coalesce) {
+            self.occurrences.add(Hazard::Coalesce, 1);
         }
         let mut out = Vec::with_capacity(frames.len());
         for line in lines {
@@ -190,6 +206,7 @@ impl Hazards {
         for (hazard, one_in, member) in additions::MEMBERS {
             if self.has(hazard) && self.frames.u64(0..one_in) == 0 {
                 additions::insert(&mut frame, &member(&mut self.frames), self.frames.bool());
+                self.occurrences.add(hazard, 1);
             }
         }
         out.extend_from_slice(&frame);
@@ -198,16 +215,21 @@ impl Hazards {
             let due = self.frames_seen == additions::FIRST || self.frames.u64(0..one_in) == 0;
             if self.has(hazard) && due {
                 make(&mut self.frames, out);
+                self.occurrences.add(hazard, 1);
             }
         }
     }
 
     fn split(&mut self, out: Vec<u8>) -> Vec<WriteStep> {
-        match (self.has(Hazard::Dribble), self.has(Hazard::Chunks)) {
-            (true, _) => splits::dribble(&out),
-            (_, true) => splits::chunks(&out, &mut self.bytes),
-            _ => vec![WriteStep::Write(out)],
+        let (hazard, steps) = match (self.has(Hazard::Dribble), self.has(Hazard::Chunks)) {
+            (true, _) => (Hazard::Dribble, splits::dribble(&out)),
+            (_, true) => (Hazard::Chunks, splits::chunks(&out, &mut self.bytes)),
+            _ => return vec![WriteStep::Write(out)],
+        };
+        if steps.len() > 1 {
+            self.occurrences.add(hazard, 1);
         }
+        steps
     }
 }
 
