@@ -52,6 +52,8 @@ func describe(line string) string {
 		return "state of " + it.Data.SessionID
 	case *frames.RpcErrorResponse:
 		return it.Command + " failed: " + it.Error
+	case *frames.Unknown:
+		return "of a later version: " + string(it.Raw)
 	case frames.AgentSessionEventValue:
 		return "an event"
 	default:
@@ -64,7 +66,8 @@ func use() {
 	fmt.Println(string(prompt))
 	fmt.Println(describe(`{"type":"response","command":"prompt","success":false,"error":"no model"}`))
 	fmt.Println(describe(`{"type":"agent_start"}`))
-	fmt.Println(describe(`{"type":"of_tomorrow"}`))
+	fmt.Println(describe(`{"type":"of_tomorrow","at":1}`))
+	fmt.Println(describe(`{"type":7}`))
 }
 
 func main() {

@@ -31,7 +31,8 @@ fn go_types_match_schema() {
             r#"{"type":"prompt","message":"Hello"}"#,
             "prompt failed: no model",
             "an event",
-            r#"Outbound.type: "of_tomorrow" is none of its variants"#,
+            r#"of a later version: {"type":"of_tomorrow","at":1}"#,
+            "Outbound.type: 7 is none of its variants",
         ];
         assert_eq!(used.lines().collect::<Vec<_>>(), expected, "{dialect}");
     }

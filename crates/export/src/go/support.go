@@ -20,7 +20,26 @@ func (it Map[V]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]V(it))
 }
 
-// UnknownVariant is the error of a union whose tag has a value that this version of the protocol does not know.
+// Unknown is a variant that this version of the protocol does not know, of any union with a tag: its JSON, as it came.
+type Unknown struct {
+	Raw json.RawMessage
+}
+
+// MarshalJSON encodes what came.
+func (it *Unknown) MarshalJSON() ([]byte, error) {
+	return it.Raw, nil
+}
+
+// read takes an object whose tag is a text that is not known.
+func (it *Unknown) read(members *members, tag string, data []byte) error {
+	if value := members.values[tag]; len(value) == 0 || value[0] != '"' {
+		return members.unknown(tag)
+	}
+	it.Raw = bytes.Clone(data)
+	return nil
+}
+
+// UnknownVariant is the error of a union that no tag tells a variant of.
 type UnknownVariant struct {
 	Union string          // name of the union
 	Tag   string          // member that tells the variants apart

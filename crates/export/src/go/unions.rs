@@ -1,7 +1,8 @@
 //! Unions: a struct with one field, `Value`, of an interface that the variants implement.
 //!
 //! A union of unions holds the innermost variant, so that one `switch` over `Value` finds every frame. `Value` of an inner
-//! union can be assigned to that of an outer one.
+//! union can be assigned to that of an outer one. A tag that is not known gives an `Unknown`, so that a client reads what a later
+//! version of the protocol has.
 
 use super::{Emitter, text};
 use crate::parts::{ref_name, target_name};
@@ -91,6 +92,7 @@ func (it *{name}) UnmarshalJSON(data []byte) error {{
 }}
 "
     );
+    let _ = write!(out, "\nfunc (*Unknown) is{name}() {{}}\n");
 }
 
 /// Chooses the variant by the value of a member.
@@ -115,7 +117,10 @@ fn by_tag(emitter: &Emitter<'_>, discriminator: &Value) -> String {
         let values: Vec<String> = values.iter().map(|json| format!("`{json}`")).collect();
         let _ = write!(out, "\tcase {}:\n{}", values.join(", "), decode(emitter, target));
     }
-    let _ = write!(out, "\tdefault:\n\t\terr = members.unknown(\"{tag}\")\n\t}}\n");
+    let _ = write!(
+        out,
+        "\tdefault:\n\t\tlater := &Unknown{{}}\n\t\terr = later.read(members, \"{tag}\", data)\n\t\tit.Value = later\n\t}}\n"
+    );
     out
 }
 
