@@ -8,4 +8,5 @@ mod via_host_support;
 mod rust;
 mod rust_client;
 mod rust_settling;
+mod rust_testing;
 mod session_state;

@@ -11,6 +11,7 @@
 //! - [`Events`]: the stream of everything else that the server writes.
 //! - [`SessionState`]: the state of the session, derived from the frames. [`Permission`]: whether a command may be sent now.
 //! - [`DialogHandler`], [`HostTool`]: callbacks for the server's dialogs and for tools that the host lends.
+//! - `testing` (a feature): servers for tests of clients, and the judgement of what both sides wrote.
 //! - [`Process`]: the layer below, without the protocol: a process, lines to it, lines from it.
 //!
 //! A server in the same process has two channels of lines in place of pipes:
@@ -108,6 +109,8 @@ mod line_source;
 mod options;
 mod process;
 mod session;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use callbacks::{DialogHandler, DialogResponse, HostCall, HostTool};
 pub use error::Error;
