@@ -31,6 +31,44 @@ fn commands_of_documents_run() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
+/// What a block needs of the repository: its build, or a file of it.
+const OF_REPOSITORY: [&str; 4] = ["cargo ", "contrib/", "examples/", "tests/"];
+
+/// The pages for somebody who has the program, and not its source.
+#[test]
+fn commands_run_from_installed_binary() {
+    let wrong = Mutex::new(Vec::new());
+    let pages = || tried().filter(|path| path.starts_with("docs/how-to/") || path == "docs/tutorial.md");
+    thread::scope(|scope| {
+        for path in pages() {
+            let wrong = &wrong;
+            scope.spawn(move || {
+                let blocks = blocks(&page(&path));
+                let needs_none = |block: &&Block| !OF_REPOSITORY.iter().any(|name| block.text.contains(name));
+                let run: Vec<&Block> = blocks.iter().filter(|block| block.is_run(None)).filter(needs_none).collect();
+                let folder = Clone::without_repository(Path::new(env!("CARGO_BIN_EXE_pi-rpc")));
+                if let Err(error) = folder.run_all(&run) {
+                    wrong.lock().unwrap().push(format!("{path}: {error}"));
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    let mut needed = String::new();
+    for path in pages() {
+        for block in blocks(&page(&path)).iter().filter(|block| block.is_run(None)) {
+            let lines = block.text.lines().filter(|line| OF_REPOSITORY.iter().any(|name| line.contains(name)));
+            lines.for_each(|line| needed += &format!("{path}: {}\n", line.trim()));
+        }
+    }
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!("commands_of_repository", needed));
+}
+
 /// CONTRIBUTING.md has commands that change files and take long.
 fn tried() -> impl Iterator<Item = String> {
     pages().into_iter().filter(|path| path != "CONTRIBUTING.md")

@@ -3,7 +3,7 @@
 use crate::{
     conformance,
     documents_support::{ROOT, book, page, pages},
-    surroundings, tried,
+    llms, surroundings, tried,
 };
 use pi_rpc::{cli::reference_blocks, export::chart_drawing, protocol::Dialect};
 use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
@@ -38,6 +38,7 @@ fn generated_parts_of_book_are_current() {
         current.push((format!("docs/plots/chart-{dialect}.svg"), format!("{}\n", chart_drawing(dialect))));
     }
     current.extend(conformance::pages());
+    current.push(("docs/llms.txt".to_owned(), llms::text()));
     let file = |path: &str| Path::new(ROOT).join(path);
     let is_stale =
         |(path, made): &&(String, String)| fs::read_to_string(file(path)).ok().as_ref() != Some(made);

@@ -9,6 +9,7 @@ mod commands;
 mod conformance;
 mod generated;
 mod links;
+mod llms;
 mod measured;
 mod recipes;
 mod surroundings;

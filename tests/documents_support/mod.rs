@@ -142,6 +142,16 @@ impl Clone {
         clone
     }
 
+    /// An empty folder, in which the binary is installed.
+    pub fn without_repository(binary: &Path) -> Self {
+        let clone = Self { dir: tempfile::tempdir().unwrap() };
+        for folder in ["clone", "home", "bin", "out"] {
+            fs::create_dir_all(clone.path(folder)).unwrap();
+        }
+        symlink(binary, clone.path("bin/pi-rpc")).unwrap();
+        clone
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
