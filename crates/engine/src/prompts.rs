@@ -250,8 +250,12 @@ impl Engine {
                     RpcCommandKind::FollowUp => StreamingBehavior::FollowUp,
                     _ => StreamingBehavior::Steer,
                 };
-                if self.gate_of(kind) == Gate::Run && self.may_start() {
-                    return self.start_with(queue, message, Recipient::Host { id, kind });
+                match self.gate_of(kind) {
+                    Gate::Reject(text) => return self.handler_failed(id, kind, text.to_owned()),
+                    Gate::Run if self.may_start() => {
+                        return self.start_with(queue, message, Recipient::Host { id, kind });
+                    }
+                    _ => {}
                 }
                 self.queue_message(queue, message);
                 self.respond_queued(id, kind, QueueDisposition::Queued);

@@ -1,4 +1,5 @@
-//! Commands that change the message queues, and the `queue_update` events that show them.
+//! Changes of the message queues, and the `queue_update` events that show them. `steer` and `follow_up` come from `prompts.rs`, which
+//! expands their text first.
 
 use crate::{core::Engine, queues::TurnInput};
 use pi_rpc_protocol::{
