@@ -1,7 +1,7 @@
 //! `pi-rpc completions SHELL`.
 
 use super::{
-    documented::{PROGRAM, documented_command},
+    documented::{PROGRAM, completed_command},
     print,
 };
 use clap::Args;
@@ -32,7 +32,7 @@ pub fn run(options: &Options) -> ExitCode {
 fn script(shell: Shell) -> String {
     let name = if shell == Shell::Bash { BASH_NAME } else { PROGRAM };
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut documented_command().name(name), name, &mut script);
+    clap_complete::generate(shell, &mut completed_command().name(name), name, &mut script);
     // Only the name that is completed ends a line.
     String::from_utf8_lossy(&script).replace(&format!(" {BASH_NAME}\n"), &format!(" {PROGRAM}\n"))
 }

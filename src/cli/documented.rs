@@ -27,6 +27,14 @@ pub fn documented_command() -> Command {
         .subcommands(shown.map(documented_subcommand))
 }
 
+/// The same, with all of pi's options at its beginning, which it takes: for shells.
+pub fn completed_command() -> Command {
+    let is_further = |argument: &Arg| {
+        !opens_host_command_line(argument) && argument.get_long().is_some_and(|long| long != "help")
+    };
+    documented_command().args(host_arguments().filter(is_further))
+}
+
 fn documented_subcommand(command: &Command) -> Command {
     match WITH_HOST_OPTIONS.into_iter().find(|name| *name == command.get_name()) {
         Some(name) => without_help(Command::new(name))

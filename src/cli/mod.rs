@@ -245,8 +245,7 @@ fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {
 
 /// Parses the value of `--dialect`.
 fn named_dialect(name: &str) -> Result<Dialect, String> {
-    let known = || format!("known: {}", Dialect::ALL.map(Dialect::as_str).join(", "));
-    Dialect::parse(name).ok_or_else(known)
+    Dialect::parse(name).ok_or_else(|| known_dialects(name))
 }
 
 /// Parses the value of a `--dialect` that may include the version of a server.
@@ -262,7 +261,15 @@ fn named_tier(name: &str) -> Result<Tier, String> {
 
 /// The error text for an unknown dialect.
 fn unknown_dialect(name: &str) -> String {
-    format!("unknown dialect {name:?}; known: {}", Dialect::ALL.map(Dialect::as_str).join(", "))
+    format!("unknown dialect {name:?}; {}", known_dialects(name))
+}
+
+/// All dialects, and the one that is most similar to `name`.
+fn known_dialects(name: &str) -> String {
+    let known = Dialect::ALL.map(Dialect::as_str);
+    let nearest =
+        suggestions::nearest(name, known).map(|it| format!("did you mean {it}? ")).unwrap_or_default();
+    format!("{nearest}known: {}", known.join(", "))
 }
 
 /// The error text for an unknown dialect or version.

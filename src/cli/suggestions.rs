@@ -8,10 +8,15 @@ const MAX_TYPOS: usize = 2;
 /// The option in `help` that is most similar to `name`, without its dashes; `None` if `name` is an option itself, or no
 /// option is similar.
 pub fn suggest<'a>(name: &str, help: &'a str) -> Option<&'a str> {
-    let distance = |known: &&str| damerau_levenshtein(name, known);
     let options = help.split_whitespace().filter_map(|word| word.strip_prefix("--"));
-    let options = options.map(|name| name.trim_end_matches(|end: char| !end.is_alphanumeric()));
-    let nearest = options.min_by_key(|known| (distance(known), known.len().abs_diff(name.len())))?;
+    nearest(name, options.map(|name| name.trim_end_matches(|end: char| !end.is_alphanumeric())))
+}
+
+/// The name that is most similar to `name`; `None` if it is one of them, or none is similar.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |known: &&str| damerau_levenshtein(name, known);
+    let nearest =
+        known.into_iter().min_by_key(|known| (distance(known), known.len().abs_diff(name.len())))?;
     let typos = distance(&nearest);
     (typos > 0 && typos <= MAX_TYPOS.min(name.chars().count() / 3)).then_some(nearest)
 }
@@ -26,6 +31,13 @@ mod tests {
         let found = near.map(|name| suggest(name, HELP));
         let expected = ["model", "thinking", "session", "no-session", "max-queue", "confirm-tools"].map(Some);
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn typo_suggests_the_nearest_dialect() {
+        let found = ["pi2", "pi_1", "xchs", "omg"].map(|name| nearest(name, ["pi", "pi-1", "xcsh", "omp"]));
+        assert_eq!(found, ["pi", "pi-1", "xcsh", "omp"].map(Some));
+        assert_eq!(nearest("claude", ["pi", "pi-1", "xcsh", "omp"]), None);
     }
 
     #[test]

@@ -175,7 +175,9 @@ fn tcp_lets_in_only_tokens() {
         child.wait_with_output().unwrap()
     };
     let missing = attached("");
-    let text = format!("Error: {address}: missing_token: expected Authorization: Bearer TOKEN\n");
+    let text = format!(
+        "Error: {address}: missing_token: expected Authorization: Bearer TOKEN; set PI_RPC_TOKEN to the token\n"
+    );
     assert_eq!((missing.status.code(), String::from_utf8(missing.stderr).unwrap()), (Some(1), text));
     let wrong = attached("other");
     assert_eq!(

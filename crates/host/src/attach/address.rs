@@ -50,7 +50,8 @@ impl HostAddress {
                 Ok((Self::Tls(address), session))
             }
             _ => Err(format!(
-                "{text}: expected unix:PATH, ws://HOST:PORT or wss://HOST:PORT, and /sessions/ID for an open session"
+                "{text}: expected unix:PATH, ws://HOST:PORT or wss://HOST:PORT, and /sessions/ID for an open session{}",
+                similar(text).map(|address| format!("; did you mean {address}?")).unwrap_or_default()
             )),
         }
     }
@@ -78,6 +79,23 @@ impl SessionAddress {
         let query: Vec<String> =
             parameters.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
         format!("/sessions/{session}?{}", query.join("&"))
+    }
+}
+
+/// The address that may be meant: with the scheme of a WebSocket, or of a socket in a file.
+fn similar(text: &str) -> Option<String> {
+    if let Some(rest) = text.strip_prefix("http://") {
+        return Some(format!("ws://{rest}"));
+    }
+    if let Some(rest) = text.strip_prefix("https://") {
+        return Some(format!("wss://{rest}"));
+    }
+    let port = text.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+    match text {
+        _ if text.contains("://") => None,
+        _ if port.is_some() => Some(format!("ws://{text}")),
+        _ if text.contains('/') || text.ends_with(".sock") => Some(format!("unix:{text}")),
+        _ => None,
     }
 }
 
@@ -113,6 +131,21 @@ mod tests {
         assert_eq!(HostAddress::parse("wss://[::1]:80/"), tls("[::1]:80"));
         for wrong in ["", "wss://", "unix:", "ws://example.org", "http://example.org:80"] {
             assert!(HostAddress::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn wrong_scheme_suggests_the_right_one() {
+        let error = |text| HostAddress::parse(text).unwrap_err();
+        let ends = [
+            ("http://a:80", "; did you mean ws://a:80?"),
+            ("https://a", "; did you mean wss://a?"),
+            ("a:80", "; did you mean ws://a:80?"),
+            ("/run/pi.sock", "; did you mean unix:/run/pi.sock?"),
+            ("a", "for an open session"),
+        ];
+        for (text, end) in ends {
+            assert!(error(text).ends_with(end), "{}", error(text));
         }
     }
 

@@ -14,9 +14,9 @@ use tokio_tungstenite::{
     tungstenite::{
         self, Message,
         client::IntoClientRequest as _,
-        error::CapacityError,
+        error::{CapacityError, ProtocolError},
         http::{
-            HeaderValue,
+            HeaderValue, StatusCode,
             header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL},
         },
         protocol::WebSocketConfig,
@@ -164,7 +164,17 @@ async fn open(
             let error = serde_json::from_slice::<serde_json::Value>(body).ok();
             let text = error.as_ref().and_then(|body| body["error"].as_str()).map(str::to_owned);
             let text = text.unwrap_or_else(|| format!("HTTP status {}", response.status()));
-            Err(ConnectError::Refused(text))
+            let is_unasked = response.status() == StatusCode::UNAUTHORIZED && token.is_none();
+            Err(ConnectError::Refused(if is_unasked {
+                format!("{text}; set PI_RPC_TOKEN to the token")
+            } else {
+                text
+            }))
+        }
+        Err(tungstenite::Error::Protocol(ProtocolError::HttparseError(error))) => {
+            let advice =
+                if matches!(host, HostAddress::Tls(_)) { "" } else { "; a host with TLS is at wss://" };
+            Err(ConnectError::Refused(format!("the answer is not HTTP ({error}){advice}")))
         }
         Err(error) => Err(ConnectError::Unreachable(error.to_string())),
     }

@@ -2,7 +2,7 @@
 
 use super::connection::ConnectError;
 use rustls::{
-    ClientConfig,
+    CertificateError, ClientConfig,
     crypto::ring,
     pki_types::{CertificateDer, ServerName, pem::PemObject as _},
 };
@@ -43,11 +43,11 @@ impl Authorities {
         let name = ServerName::try_from(name).map_err(|error| refused(&error))?;
         match TlsConnector::from(config).connect(name, stream).await {
             Ok(stream) => Ok(stream),
-            // Of a certificate that is not trusted now, the next one is not, either.
-            Err(error) if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
-                Err(refused(&error))
-            }
-            Err(error) => Err(ConnectError::Unreachable(format!("TLS: {error}"))),
+            Err(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+                // Of a certificate that is not trusted now, the next one is not, either.
+                Some(reason) => Err(refused(&format!("{reason}{}", advice(reason)))),
+                None => Err(ConnectError::Unreachable(format!("TLS: {error}"))),
+            },
         }
     }
 
@@ -59,5 +59,22 @@ impl Authorities {
         let mut config = builder.with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Arc::new(config))
+    }
+}
+
+/// What helps against an error of TLS, behind its text.
+fn advice(error: &rustls::Error) -> &'static str {
+    match error {
+        rustls::Error::InvalidMessage(_) => "; a host without TLS is at ws://",
+        rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+            "; --tls-ca names a file of the authority that has signed it"
+        }
+        // The reason has a type of the verifier of each system.
+        rustls::Error::InvalidCertificate(CertificateError::Other(other))
+            if format!("{other:?}").contains("CaUsedAsEndEntity") =>
+        {
+            "; the host shows the certificate of an authority (CA:TRUE): give it one of its own, which that authority has signed"
+        }
+        _ => "",
     }
 }
