@@ -105,7 +105,9 @@ async fn broken_lines_are_answered_with_errors() {
     assert_eq!(lines.request(2, "session/dance", json!({})).await["error"]["code"], -32601);
     assert_eq!(lines.request(3, "session/new", json!({ "cwd": 7 })).await["error"]["code"], -32602);
     let unknown = json!({ "sessionId": "none", "prompt": [] });
-    assert_eq!(lines.request(4, "session/prompt", unknown).await["error"]["code"], -32602);
+    assert_eq!(lines.request(4, "session/prompt", unknown).await["error"]["code"], -32002);
+    let unknown = json!({ "sessionId": "none", "cwd": setup.project(), "mcpServers": [] });
+    assert_eq!(lines.request(7, "session/load", unknown).await["error"]["code"], -32002);
     let opened = lines.request(5, "session/new", json!({ "cwd": setup.project(), "mcpServers": [] })).await;
     let session = &opened["result"]["sessionId"];
     let content = json!([{ "type": "text", "text": "Hello" }]);

@@ -5,9 +5,9 @@ use super::{
     client_output::{ClientOutput, PendingUpdates},
     dialogs::DialogContext,
     recorder::Recorder,
-    session::{BridgedSession, PumpHandle, invalid},
+    session::{BridgedSession, PumpHandle, invalid, not_found},
     session_id::checked,
-    source::{SessionOrigin, SessionRequest, Source},
+    source::{OpenError, SessionOrigin, SessionRequest, Source},
     translator::Translator,
 };
 use crate::input::{BadLine, lines};
@@ -412,7 +412,10 @@ impl Bridge {
             observer: self.observer(dialect)?,
         };
         let opened = self.source.open(opening).await;
-        let (server, events, id) = opened.map_err(|reason| AcpError::internal_error().data(reason))?;
+        let (server, events, id) = opened.map_err(|error| match error {
+            OpenError::NoSession(reason) => not_found(reason),
+            OpenError::Failed(reason) => AcpError::internal_error().data(reason),
+        })?;
         let id = existing_id.unwrap_or_else(|| SessionId::new(id));
         let translator = Translator::new(directory, &client);
         let pump =
@@ -444,7 +447,8 @@ impl Bridge {
 
     fn session(&self, id: &SessionId) -> Result<Arc<BridgedSession>, AcpError> {
         let session = self.sessions().get(checked(id)?).cloned();
-        session.ok_or_else(|| invalid(format!("sessionId: no session {:?} is open", &*id.0)))
+        let reason = || format!("sessionId: no session {:?} is open", &*id.0);
+        session.ok_or_else(|| not_found(reason()))
     }
 
     async fn close_all(&self) {

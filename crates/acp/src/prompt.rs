@@ -1,7 +1,9 @@
 //! The content of an ACP prompt, as a `prompt` command. Does no IO.
 
 use agent_client_protocol::v1::schema::{ContentBlock, EmbeddedResourceResource};
+use percent_encoding::percent_decode_str;
 use pi_rpc_protocol::{ImageContent, PromptCommand};
+use std::borrow::Cow;
 
 /// The command for a prompt: texts and links in their order, embedded resources between tags, images beside them.
 ///
@@ -49,10 +51,29 @@ pub fn prompt_command(blocks: Vec<ContentBlock>) -> Result<PromptCommand, String
     })
 }
 
-/// A link as models read it: a path for a file, else the address.
+/// A link as models read it: a path for a file of this machine, without escapes, else the address. Source: RFC 8089.
 fn link_text(name: &str, uri: &str) -> String {
-    match uri.strip_prefix("file://") {
-        Some(path) => path.to_owned(),
+    let path = uri.strip_prefix("file://").map(|rest| rest.strip_prefix("localhost").unwrap_or(rest));
+    match path.filter(|path| path.starts_with('/')) {
+        // A path that is not UTF-8 cannot be said to a model.
+        Some(path) => {
+            percent_decode_str(path).decode_utf8().map_or_else(|_| path.to_owned(), Cow::into_owned)
+        }
         None => format!("[{name}]({uri})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_to_files_are_paths() {
+        let path = |uri| link_text("a", uri);
+        assert_eq!(path("file:///a%20b/%C3%A9.rs"), "/a b/é.rs");
+        assert_eq!(path("file://localhost/a%25.rs"), "/a%.rs");
+        assert_eq!(path("file:///a%FFb%2"), "/a%FFb%2");
+        assert_eq!(path("file://server/a.rs"), "[a](file://server/a.rs)");
+        assert_eq!(path("https://a.example/b%20c"), "[a](https://a.example/b%20c)");
     }
 }

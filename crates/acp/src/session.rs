@@ -504,6 +504,13 @@ pub fn failed(error: &Error) -> AcpError {
     AcpError::new(INTERNAL_ERROR, error.to_string())
 }
 
+const RESOURCE_NOT_FOUND: i32 = -32002;
+
+/// The error for a session that is not there. Source: the error codes of ACP.
+pub fn not_found(reason: String) -> AcpError {
+    AcpError::new(RESOURCE_NOT_FOUND, "Resource not found").data(reason)
+}
+
 /// The error for parameters that are wrong.
 pub fn invalid(reason: String) -> AcpError {
     AcpError::invalid_params().data(reason)

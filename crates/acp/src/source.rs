@@ -86,7 +86,7 @@ impl Source {
     /// # Errors
     ///
     /// The server cannot be started, or has no such session.
-    pub async fn open(&self, opening: SessionRequest) -> Result<(Client, Events, String), String> {
+    pub async fn open(&self, opening: SessionRequest) -> Result<(Client, Events, String), OpenError> {
         let dialect = self.dialect().await?;
         let SessionRequest { begin, directory, environment, on_dialog, observer } = opening;
         let connection = ConnectionOptions { on_dialog, observer, ..ConnectionOptions::new(dialect) };
@@ -97,7 +97,7 @@ impl Source {
                     SessionOrigin::Existing(id) => Start::Named(known(engine, id, &directory)?),
                     SessionOrigin::CopyOf(id) => Start::Fork(known(engine, id, &directory)?),
                 };
-                engine.open(start, directory, environment, connection).await
+                Ok(engine.open(start, directory, environment, connection).await?)
             }
             Self::Agent(agent) => {
                 let (client, events) = agent.start(directory, connection).await?;
@@ -115,12 +115,26 @@ impl Source {
     }
 }
 
+/// Why a session cannot be opened.
+pub enum OpenError {
+    /// No stored session has the id; the text says so.
+    NoSession(String),
+    /// Its server cannot be started, or refuses.
+    Failed(String),
+}
+
+impl From<String> for OpenError {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
 /// The id, if a stored session has it. The engine would take the beginning of an id as well.
-fn known(engine: &EngineSessions, id: String, directory: &Path) -> Result<String, String> {
+fn known(engine: &EngineSessions, id: String, directory: &Path) -> Result<String, OpenError> {
     let is_in = |folders: Vec<PathBuf>| folders.iter().any(|folder| find_by_id(&id, folder).is_some());
     match is_in((engine.folders)(Some(directory))) || is_in((engine.folders)(None)) {
         true => Ok(id),
-        false => Err(no_session(&id)),
+        false => Err(OpenError::NoSession(no_session(&id))),
     }
 }
 
@@ -129,7 +143,7 @@ fn no_session(id: &str) -> String {
 }
 
 /// Switches a server that has started to the session, whose file lies beside the one that the server would write.
-async fn begin_in(client: &Client, begin: SessionOrigin) -> Result<(), String> {
+async fn begin_in(client: &Client, begin: SessionOrigin) -> Result<(), OpenError> {
     let (id, is_copy) = match begin {
         SessionOrigin::New => return Ok(()),
         SessionOrigin::Existing(id) => (id, false),
@@ -141,7 +155,8 @@ async fn begin_in(client: &Client, begin: SessionOrigin) -> Result<(), String> {
     let folder = folder.ok_or_else(|| format!("{}: the agent keeps no sessions", no_session(&id)))?;
     let wanted = id.clone();
     let found = tokio::task::spawn_blocking(move || find_by_id(&wanted, &folder)).await;
-    let found = found.map_err(|panic| panic.to_string())?.ok_or_else(|| no_session(&id))?;
+    let found =
+        found.map_err(|panic| panic.to_string())?.ok_or_else(|| OpenError::NoSession(no_session(&id)))?;
     let session_path = found.to_string_lossy().into_owned();
     client.call(SwitchSessionCommand { id: None, session_path }).await.map_err(failed)?;
     if is_copy {
