@@ -6,7 +6,7 @@
 //! style and script by their hashes. This crate does no IO and knows nothing of a page's body.
 //!
 //! - [`head`]: the `head` of a page. Where the page has a script, its text has to be given as it stands in the page.
-//! - [`BASE_STYLE`]: the style that the pages share.
+//! - [`BASE_STYLE`]: the style that the pages share, and [`COLOURS`] of it.
 //!
 //! ```
 //! use maud::{DOCTYPE, html};
@@ -29,7 +29,10 @@ use maud::{Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
 /// The style that the pages share: colours in light and dark, letters, focus, buttons.
-pub const BASE_STYLE: &str = include_str!("base.css");
+pub const BASE_STYLE: &str = concat!(include_str!("colours.css"), include_str!("base.css"));
+
+/// The part of it that has the colours and the fonts, for a page with a layout of its own.
+pub const COLOURS: &str = include_str!("colours.css");
 
 /// The `head` of a page with that style. `script`: what the page carries further down and may run; without it nothing
 /// does.

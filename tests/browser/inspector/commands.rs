@@ -4,7 +4,7 @@ use super::support::{DESK, inspect_own_server, inspect_recording, inspect_server
 use serde_json::json;
 
 /// A server that acknowledges a prompt, begins a run and never ends it.
-const BUSY: &str = r#"read line; echo '{"id":"i2","type":"response","command":"prompt","success":true,"data":{"disposition":"started"}}'; echo '{"type":"agent_start"}'; cat > /dev/null"#;
+const BUSY: &str = r#"read line; id=${line#*\"id\":\"}; id=${id%%\"*}; echo '{"id":"'$id'","type":"response","command":"prompt","success":true,"data":{"disposition":"started"}}'; echo '{"type":"agent_start"}'; cat > /dev/null"#;
 
 #[test]
 fn keyboard_alone_sends_prompt_and_reads_answer() {
@@ -18,6 +18,33 @@ fn keyboard_alone_sends_prompt_and_reads_answer() {
     page.until("document.querySelector('#state').textContent === 'idle' && document.querySelectorAll('.item.assistant').length > 1");
     assert_eq!(page.texts(".item.user .text"), ["What is in this folder?"]);
     page.assert_clean();
+}
+
+#[test]
+fn enter_sends_what_is_written_below() {
+    let Some(page) = inspect_own_server() else { return };
+    let mut page = page.opened();
+    page.until("document.querySelector('#message-fate').textContent === 'Accepted; a run follows.'");
+    page.tab_to("#message");
+    page.write("What is in this folder?");
+    page.press(&["Enter"]);
+    page.until("document.querySelectorAll('.item.assistant').length > 1");
+    assert_eq!(page.texts(".item.user .text"), ["What is in this folder?"]);
+    assert_eq!(page.value("document.querySelector('#message').value"), json!(""));
+    page.assert_clean();
+}
+
+#[test]
+fn open_run_is_steered_or_stopped_below() {
+    let Some(page) = inspect_server(&["sh", "-c", BUSY]) else { return };
+    let mut page = page.opened();
+    page.tab_to("#message");
+    page.write("Never end");
+    page.press(&["Enter"]);
+    page.until("!document.querySelector('#message-stop').hidden");
+    let queues = "[...document.querySelector('#message-as').options].map(it => it.text)";
+    assert_eq!(page.value(queues), json!(["Steer", "Follow up"]));
+    assert_eq!(page.text("#message-fate"), "Accepted; the message waits for its turn.");
 }
 
 #[test]

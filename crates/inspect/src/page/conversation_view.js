@@ -192,7 +192,10 @@ export class ConversationView {
     this.later.hidden = this.until >= this.total;
     this.earlier.textContent = `Earlier (${formatCount(this.from)})`;
     this.later.textContent = `Later (${formatCount(this.total - this.until)})`;
-    byId("items-none").hidden = this.total > 0;
+    const none = byId("items-none");
+    none.hidden = this.list.querySelector(":scope > :not(.command, .process)") !== null;
+    const { session } = this.inspection;
+    none.textContent = session?.sends ? "Nothing was said yet. Write a message below, or send any command." : "No messages are here.";
   }
 
   scrollToEnd() {

@@ -22,6 +22,12 @@ export class HeaderView {
     inspection.on(["session"], () => this.drawSession());
     inspection.on(["session", "progress", "moment", "connection"], this.draw);
     this.dialect.addEventListener("change", () => void this.judgeBy(this.dialect.value));
+    const more = byId("top-more");
+    more.addEventListener("click", () => {
+      const isOpen = byId("top").classList.toggle("open");
+      more.setAttribute("aria-expanded", String(isOpen));
+      more.textContent = isOpen ? "Less" : "More";
+    });
     // Other clients open and close sessions meanwhile.
     this.sessions.addEventListener("toggle", () => void this.drawSessions());
   }

@@ -3,12 +3,14 @@
 /// Each file of the page: its name, its media type and its text.
 pub const FILES: &[(&str, &str, &str)] = &[
     ("index.html", HTML, include_str!("index.html")),
+    ("colours.css", CSS, pi_rpc_html::COLOURS),
     ("page.css", CSS, include_str!("page.css")),
     ("parts.css", CSS, include_str!("parts.css")),
     ("announce.js", JAVASCRIPT, include_str!("announce.js")),
     ("api.js", JAVASCRIPT, include_str!("api.js")),
     ("chart_view.js", JAVASCRIPT, include_str!("chart_view.js")),
     ("commands_view.js", JAVASCRIPT, include_str!("commands_view.js")),
+    ("composer_view.js", JAVASCRIPT, include_str!("composer_view.js")),
     ("conversation_view.js", JAVASCRIPT, include_str!("conversation_view.js")),
     ("dialogs_view.js", JAVASCRIPT, include_str!("dialogs_view.js")),
     ("diff.js", JAVASCRIPT, include_str!("diff.js")),
@@ -56,7 +58,9 @@ mod tests {
             fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let wanted = |name: &String| [".html", ".css", ".js"].iter().any(|end| name.ends_with(end));
         let mut names: Vec<String> = names.filter(wanted).collect();
-        let mut served: Vec<&str> = FILES.iter().map(|(name, ..)| *name).collect();
+        // The colours are those of all pages.
+        let own = FILES.iter().map(|(name, ..)| *name).filter(|name| *name != "colours.css");
+        let mut served: Vec<&str> = own.collect();
         names.sort();
         served.sort_unstable();
         assert_eq!(names, served);

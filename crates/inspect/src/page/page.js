@@ -5,6 +5,7 @@ import { announce } from "./announce.js";
 import { byId, typedById } from "./elements.js";
 import { ChartView } from "./chart_view.js";
 import { CommandsView } from "./commands_view.js";
+import { ComposerView } from "./composer_view.js";
 import { ConversationView } from "./conversation_view.js";
 import { DialogsView } from "./dialogs_view.js";
 import { FindingsView } from "./findings_view.js";
@@ -39,6 +40,7 @@ const detail = new FrameDetail(inspection, (item) => {
   views.show("conversation");
   void conversation.showItem(item);
 });
+new ComposerView(inspection);
 new HeaderView(inspection);
 new FramesView(inspection);
 new ChartView(inspection);
@@ -94,6 +96,8 @@ async function reset() {
 await takeSession(await get("api/session"));
 await inspection.loadNow();
 await conversation.loadEnd();
+// What a recording is looked at for.
+if (inspection.session?.source.kind === "file" && (views.isWide || inspection.totals?.findings)) views.show("findings");
 document.body.dataset["ready"] = "1";
 new Live(take, (isConnected) => {
   inspection.isConnected = isConnected;

@@ -50,6 +50,7 @@ export class Views {
         byId(`panel-${it}`).classList.toggle("shown", isShown);
         this.tabs[at]?.setAttribute("aria-selected", String(isShown));
         this.tabs[at]?.setAttribute("tabindex", isShown ? "0" : "-1");
+        if (isShown) this.tabs[at]?.scrollIntoView({ block: "nearest", inline: "center" });
       });
       byId(`panel-${view}`).dispatchEvent(new Event("shown"));
     }
