@@ -76,6 +76,8 @@ fn server_that_was_not_started_fails() {
     let recording = server.recording.display();
     assert_eq!(
         message,
-        format!("no conversation to judge: the server of {recording} was not started (`leave_out` leaves it out)")
+        format!(
+            "no conversation to judge: the server of {recording} was not started (`leave_out` leaves it out)"
+        )
     );
 }

@@ -5,11 +5,12 @@ use crate::documents_support::{Block, Clone, blocks, page, pages};
 use std::{path::Path, sync::Mutex, thread};
 
 /// What a block may need: the test that runs it all the same, or why none does.
-const NEEDS: [(&str, &str); 6] = [
+const NEEDS: [(&str, &str); 7] = [
     ("needs-node", "run by `cargo peers`"),
     ("needs-python", "run by `cargo peers`"),
     ("needs-pi", "an installed pi"),
     ("needs-network", "npm or git"),
+    ("needs-openssl", "openssl, which not every machine has"),
     ("needs-time", "minutes"),
     ("needs-patch", "run by `.ci/run --all`, in a copy of the repository with the patch of the recipe"),
 ];
@@ -45,7 +46,8 @@ fn commands_run_from_installed_binary() {
             scope.spawn(move || {
                 let blocks = blocks(&page(&path));
                 let needs_none = |block: &&Block| !OF_REPOSITORY.iter().any(|name| block.text.contains(name));
-                let run: Vec<&Block> = blocks.iter().filter(|block| block.is_run(None)).filter(needs_none).collect();
+                let run: Vec<&Block> =
+                    blocks.iter().filter(|block| block.is_run(None)).filter(needs_none).collect();
                 let folder = Clone::without_repository(Path::new(env!("CARGO_BIN_EXE_pi-rpc")));
                 if let Err(error) = folder.run_all(&run) {
                     wrong.lock().unwrap().push(format!("{path}: {error}"));
@@ -58,7 +60,8 @@ fn commands_run_from_installed_binary() {
     let mut needed = String::new();
     for path in pages() {
         for block in blocks(&page(&path)).iter().filter(|block| block.is_run(None)) {
-            let lines = block.text.lines().filter(|line| OF_REPOSITORY.iter().any(|name| line.contains(name)));
+            let lines =
+                block.text.lines().filter(|line| OF_REPOSITORY.iter().any(|name| line.contains(name)));
             lines.for_each(|line| needed += &format!("{path}: {}\n", line.trim()));
         }
     }

@@ -26,7 +26,8 @@ fn link(line: &str) -> Option<(&str, &str)> {
 /// The first sentence below the heading of a page.
 fn first_sentence(path: &str) -> String {
     let text = prose(&page(&format!("docs/{path}")));
-    let is_text = |paragraph: &&str| !paragraph.is_empty() && !paragraph.starts_with(['#', '|', '-', '<', '!']);
+    let is_text =
+        |paragraph: &&str| !paragraph.is_empty() && !paragraph.starts_with(['#', '|', '-', '<', '!']);
     let paragraph = text.split("\n\n").map(str::trim).find(is_text).unwrap_or_default().replace('\n', " ");
     let sentence = paragraph.split_once(". ").map_or(paragraph.as_str(), |(sentence, _)| sentence);
     // Links of a page lead from there.

@@ -53,7 +53,8 @@ fn pytest(name: &str) -> Option<(tempfile::TempDir, Command)> {
 /// Writes a program of a README, which has its name behind the fence, into the project.
 fn readme_program(readme: &str, language: &str, name: &str, project: &Path) -> PathBuf {
     let text = fs::read_to_string(readme).expect("a README");
-    let block = text.split(&format!("```{language} {name}\n")).nth(1).and_then(|rest| rest.split("```").next());
+    let block =
+        text.split(&format!("```{language} {name}\n")).nth(1).and_then(|rest| rest.split("```").next());
     let file = project.join(name);
     fs::write(&file, block.expect("a program")).expect("a file");
     file
