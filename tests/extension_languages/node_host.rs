@@ -82,6 +82,17 @@ fn typescript_extension_runs_with_node_in_path() {
     assert_greets(&node);
 }
 
+/// Bun reads TypeScript itself, and the pipe of the frames in another way.
+#[test]
+fn typescript_extension_runs_with_bun() {
+    let Some(home) = had(locked("tests/node_host/bun", &[]), REQUIRED) else { return };
+    let programs = ["linux-x64", "linux-aarch64"]
+        .map(|system| home.join("node_modules/@oven").join(format!("bun-{system}")).join("bin/bun"));
+    let Some(bun) = programs.iter().find(|program| program.exists()) else { return };
+    let answer = greeting(bun, None);
+    assert_eq!(answer["message"], json!("Hello, you"), "{answer}");
+}
+
 #[cfg(not(feature = "strip-types"))]
 #[test]
 fn typescript_without_stripper_says_what_to_install() {
