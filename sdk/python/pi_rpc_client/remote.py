@@ -116,8 +116,10 @@ class HostSession:
         """Leaves the session, which goes on. Returns 0, or the exit status of a session that has ended."""
         self.ending = True
         if self._connection is not None:
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._connection.close(), grace or None)
+            try:
+                await asyncio.wait_for(self._connection.close(), grace)
+            except asyncio.TimeoutError:
+                self._connection.transport.abort()
         self._finish(0)
         return self.exited.result()
 

@@ -78,7 +78,7 @@ export class HostSession implements Transport {
     const [before = "", query = ""] = path.split("?", 2);
     this.#path = before;
     this.#query = new URLSearchParams(query);
-    if (!this.#query.has("client")) this.#query.set("client", crypto.randomUUID());
+    if (!this.#query.has("client")) this.#query.set("client", randomName());
     this.#receiver = receiver;
     this.#patienceMs = patienceMs;
     this.#open = open;
@@ -182,4 +182,9 @@ export class HostSession implements Transport {
     this.#ended.resolve({ code: 1000, signal: null, stderr: failure.message, failure });
     this.kill();
   }
+}
+
+/** A name that no other client has; pages that came without TLS have no `randomUUID`. */
+function randomName(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
