@@ -3,7 +3,6 @@
 use super::{
     DialogHandler, Error, LineObserver, LineOrigin, ServerExit,
     callbacks::{CallbackTask, Callbacks},
-    error_origin::origin_of_error,
     events::EventQueue,
     expected_run::ExpectedRun,
     hub::ShutdownMode,
@@ -195,7 +194,7 @@ impl Inner {
     /// The outstanding call that an error without an id most likely answers.
     fn origin_of(&self, error: &RpcErrorResponse) -> Option<String> {
         let open = self.calls.values().map(|call| (call.number, call.kind));
-        let number = origin_of_error(error, open, self.dialect)?;
+        let number = self.dialect.origin_of_error(error, open)?;
         self.calls.iter().find(|(_, call)| call.number == number).map(|(id, _)| id.clone())
     }
 

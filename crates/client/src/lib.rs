@@ -97,7 +97,6 @@
 
 mod callbacks;
 mod error;
-mod error_origin;
 mod events;
 mod exit;
 mod expected_run;

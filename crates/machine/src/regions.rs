@@ -24,7 +24,7 @@ use crate::{
     violation::Violation,
 };
 use pi_rpc_protocol::{
-    AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, Emission, FlowState,
+    AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, DialectStreamingFlag, Emission, FlowState,
     Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, RuleId as Rule, SessionMember,
     Tier,
 };
@@ -160,6 +160,23 @@ impl<D: Carried> Machine<D> {
     /// The state of the region `flow`.
     pub fn flow(&self) -> FlowState {
         self.chart.state()
+    }
+
+    /// The `isStreaming` that `get_state` would return; `None`: frames do not show it.
+    pub fn is_streaming(&self) -> Option<bool> {
+        use FlowState as F;
+        let flow = self.flow();
+        let goes_on = matches!(flow, F::Settling | F::Retrying | F::Compacting);
+        let (goes_on, prepares) = match self.spoken.dialect.record().streaming_flag {
+            DialectStreamingFlag::Run => (false, None),
+            DialectStreamingFlag::Busy => (goes_on, Some(true)),
+            DialectStreamingFlag::Settled => (goes_on, None),
+        };
+        match flow {
+            F::Starting => prepares,
+            F::CompactingBeforePrompt => prepares.map(|_| false),
+            flow => Some(flow.is_streaming() || goes_on),
+        }
     }
 
     /// What the state of the flow carries.

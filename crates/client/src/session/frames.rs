@@ -1,7 +1,6 @@
 //! Takes frames of both sides, and pairs responses with their commands.
 
 use super::state::{Cause, OpenCommand, SessionState, ShellMessage};
-use crate::error_origin::origin_of_error;
 use pi_rpc_machine::UnreadableFrame;
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, Emission, FlowState, Inbound, Outbound, RequestId, RpcCommand,
@@ -44,7 +43,7 @@ impl SessionState {
             && matches!(error.id, None | Some(RequestId::Null))
         {
             let open = self.open.iter().map(|open| (open.since, open.kind));
-            let origin = origin_of_error(error, open, self.dialect);
+            let origin = self.dialect.origin_of_error(error, open);
             let origin = self.open.iter().find(|open| Some(open.since) == origin);
             error.id = origin.and_then(|open| open.id.clone());
         }

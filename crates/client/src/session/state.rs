@@ -3,7 +3,7 @@
 use super::lists::List;
 use pi_rpc_machine::{KnownMembers, Machine, State};
 use pi_rpc_protocol::{
-    AgentMessage, Dialect, DialectStreamingFlag, Disposition, FlowState, MemberValue, Model, RequestId,
+    AgentMessage, Dialect, Disposition, FlowState, MemberValue, Model, RequestId,
     RpcCommand, RpcCommandKind, RpcExtensionUIRequest, SessionEntry, SessionMember as Member, ThinkingLevel,
     TokenTotals,
 };
@@ -191,19 +191,7 @@ impl SessionState {
 
     /// The `isStreaming` that `get_state` would return.
     pub fn is_streaming(&self) -> Option<bool> {
-        use FlowState as F;
-        let flow = self.machine.flow();
-        let goes_on = matches!(flow, F::Settling | F::Retrying | F::Compacting);
-        let (goes_on, prepares) = match self.dialect.record().streaming_flag {
-            DialectStreamingFlag::Run => (false, None),
-            DialectStreamingFlag::Busy => (goes_on, Some(true)),
-            DialectStreamingFlag::Settled => (goes_on, None),
-        };
-        match flow {
-            F::Starting => prepares,
-            F::CompactingBeforePrompt => prepares.map(|_| false),
-            flow => Some(flow.is_streaming() || goes_on),
-        }
+        self.machine.is_streaming()
     }
 
     /// The `isCompacting` that `get_state` would return.
