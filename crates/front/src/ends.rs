@@ -1,0 +1,229 @@
+//! The end of runs, and of everything that follows them by itself, where two dialects show it by different frames.
+
+use crate::front::{Front, Origin, Output};
+use pi_rpc_machine::Kind;
+use pi_rpc_protocol::{
+    AgentSessionEventKind as Event, Base, Dialect, DialectRunEnd, FlowState, GetStateCommand, SessionState,
+};
+use serde_json::{Map, Value};
+
+/// What is known of the end of the work that goes on.
+#[derive(Debug)]
+pub struct RunEnds {
+    /// How the server shows the end of all work.
+    server: Shown,
+    /// How the client learns of it.
+    client: Shown,
+    /// `agent_end` of the server that waits for what follows.
+    held: Option<Value>,
+    /// Messages of the runs whose end the client has not seen.
+    messages: Vec<Value>,
+    /// Number of events that have a place in the chart.
+    pub events: u64,
+    /// Whether work goes on that the client has seen begin.
+    is_open: bool,
+    /// Whether the server has announced one more run.
+    expects_run: bool,
+}
+
+/// How the end of all work is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    /// By an event of its own, behind the end of the last run.
+    Event,
+    /// By the end of the run, which comes once.
+    RunEnd,
+    /// Not at all.
+    Nowhere,
+}
+
+impl Shown {
+    fn of(dialect: Dialect) -> Self {
+        match () {
+            () if SETTLED.iter().any(|event| Kind::Event(*event).is_in(dialect.base())) => Self::Event,
+            () if dialect.record().run_end == DialectRunEnd::Chain => Self::RunEnd,
+            () => Self::Nowhere,
+        }
+    }
+}
+
+/// Events that say that all work has ended.
+const SETTLED: [Event; 1] = [Event::AgentSettled];
+
+/// Events that a client gets from the account where its server has no such event.
+pub const COMPUTED: [Event; 1] = SETTLED;
+
+impl RunEnds {
+    /// Nothing goes on.
+    pub fn new(server: Dialect, client: Dialect) -> Self {
+        let shown = |dialect: Dialect| match Shown::of(dialect) {
+            Shown::Event if dialect.record().run_end == DialectRunEnd::Chain => Shown::RunEnd,
+            shown => shown,
+        };
+        Self {
+            server: shown(server),
+            client: shown(client),
+            held: None,
+            messages: Vec::new(),
+            events: 0,
+            is_open: false,
+            expects_run: false,
+        }
+    }
+
+    /// Whether the runs of the two sides are cut differently, so that their messages are counted here.
+    fn keeps_messages(&self) -> bool {
+        (self.server == Shown::RunEnd) != (self.client == Shown::RunEnd)
+    }
+
+    /// Whether an end is only known once the server has been asked.
+    fn needs_probe(&self) -> bool {
+        self.server == Shown::Nowhere && self.client != Shown::Nowhere
+    }
+
+    /// Notes an event that begins or reports something.
+    pub fn note(&mut self, kind: Kind, value: &Value) {
+        match kind {
+            Kind::Event(Event::AgentStart) => {
+                (self.is_open, self.expects_run) = (true, false);
+                if self.client != Shown::RunEnd {
+                    self.messages.clear();
+                }
+            }
+            Kind::CompactionEnd(_) | Kind::Event(Event::AutoCompactionEnd) => {
+                self.expects_run = value.get("willRetry") == Some(&Value::Bool(true));
+            }
+            Kind::Event(_) | Kind::CompactionStart(_) => self.is_open = true,
+            Kind::MessageEnd(_) | Kind::AssistantEnd(_) if self.keeps_messages() => {
+                self.messages.extend(value.get("message").cloned());
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Front {
+    /// Takes the end of a run of the server.
+    pub(crate) fn run_ended(&mut self, end: Value, out: &mut Output) {
+        match (self.ends.server, self.ends.client) {
+            (Shown::RunEnd, Shown::RunEnd) => {
+                self.emit_event(end, out);
+                self.end_work(out);
+            }
+            (Shown::RunEnd, _) => {
+                let end = self.with_messages(end);
+                self.emit_event(end, out);
+                self.end_work(out);
+            }
+            (Shown::Nowhere, Shown::Nowhere) => drop(self.emit_event(end, out)),
+            _ => {
+                self.ends.held = Some(end);
+                if self.ends.needs_probe() {
+                    self.probe(out);
+                }
+            }
+        }
+    }
+
+    /// Lets the end of the last run go, as something follows it: `next`, or nothing.
+    pub(crate) fn release_end(&mut self, next: Option<Kind>, out: &mut Output) {
+        let Some(end) = self.ends.held.take() else { return };
+        self.account.will_retry = next == Some(Kind::Event(Event::AutoRetryStart));
+        if self.ends.client == Shown::RunEnd && next.is_some() {
+            return;
+        }
+        let end = if self.ends.client == Shown::RunEnd { self.with_messages(end) } else { end };
+        self.emit_event(end, out);
+    }
+
+    /// The end of a run with the messages that the client has seen since it saw a run begin.
+    fn with_messages(&mut self, mut end: Value) -> Value {
+        let messages = std::mem::take(&mut self.ends.messages);
+        if let Some(object) = end.as_object_mut() {
+            object.insert(MESSAGES.to_owned(), Value::Array(messages));
+        }
+        end
+    }
+
+    /// All work has ended: shows it to the client as its dialect does.
+    pub(crate) fn end_work(&mut self, out: &mut Output) {
+        self.release_end(None, out);
+        if self.ends.client == Shown::Event {
+            for event in SETTLED {
+                self.emit_computed(event, Map::new(), out);
+            }
+        }
+        self.ends.is_open = false;
+        self.ends.messages.clear();
+        self.account.is_aborted = false;
+        self.late.clear();
+    }
+
+    /// Emits an event of the client's dialect whose members are computed, if it may come now.
+    pub(crate) fn emit_computed(
+        &mut self,
+        event: Event,
+        members: Map<String, Value>,
+        out: &mut Output,
+    ) -> bool {
+        let Some(id) = self.to_client.frame(event.as_str()) else { return false };
+        let frame = self.to_client.carry(id, Value::Object(members), &self.account);
+        frame.is_some_and(|frame| self.may_come(Kind::Event(event)) && self.emit_value(&frame, out))
+    }
+
+    /// Emits the ends that have to come before an event of this kind in the client's dialect.
+    pub(crate) fn emit_ends_before(&mut self, kind: Kind, out: &mut Output) {
+        let base = self.client.base();
+        for end in [Event::AgentEnd].into_iter().chain(SETTLED) {
+            let flow = self.client.machine.flow();
+            if kind.row_in(flow, base).is_some() {
+                return;
+            }
+            let after = Kind::Event(end).row_in(flow, base).and_then(|row| row.to);
+            if after.is_some_and(|after| leads_to(kind, after, base)) {
+                self.account.will_retry = kind == Kind::Event(Event::AutoRetryStart);
+                let members = self.with_messages(Value::Object(Map::new()));
+                let Value::Object(members) = members else { return };
+                self.emit_computed(end, members, out);
+            }
+        }
+    }
+
+    /// Asks the server whether anything goes on: commands are read behind whatever has begun by itself.
+    fn probe(&mut self, out: &mut Output) {
+        self.send_own(GetStateCommand::default().into(), Origin::Probe(self.ends.events), out);
+    }
+
+    /// Takes the answer to a probe that was sent at this count of events.
+    pub(crate) fn probed(&mut self, events: u64, state: &SessionState, out: &mut Output) {
+        if events == self.ends.events && !state.is_streaming && !state.is_compacting {
+            self.end_work(out);
+        }
+    }
+
+    /// Asks for the end of work that an event may have ended, other than the end of a run.
+    pub(crate) fn probe_after(&mut self, out: &mut Output) {
+        let is_idle = self.server.machine.flow() == FlowState::Idle;
+        let is_over = is_idle && self.ends.is_open && !self.ends.expects_run && self.ends.held.is_none();
+        if is_over && self.ends.needs_probe() {
+            self.probe(out);
+        }
+    }
+
+    /// Whether an event of this kind may come now in the client's dialect.
+    pub(crate) fn may_come(&self, kind: Kind) -> bool {
+        kind.row_in(self.client.machine.flow(), self.client.base()).is_some()
+    }
+}
+
+/// Whether an event of this kind may come in a state, or behind the end of all work in it.
+fn leads_to(kind: Kind, state: FlowState, base: Base) -> bool {
+    let behind = |event: &Event| {
+        let after = Kind::Event(*event).row_in(state, base).and_then(|row| row.to);
+        after.is_some_and(|after| kind.row_in(after, base).is_some())
+    };
+    kind.row_in(state, base).is_some() || SETTLED.iter().any(behind)
+}
+
+/// The member with the messages of a run.
+const MESSAGES: &str = "messages";

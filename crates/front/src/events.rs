@@ -1,0 +1,198 @@
+//! Frames of the server, on their way to the client.
+
+use crate::{
+    front::{Front, Output, typed},
+    names::renamed,
+    plan::TYPE,
+};
+use pi_rpc_machine::Kind;
+use pi_rpc_protocol::{
+    AgentMessage, AgentSessionEvent, AgentSessionEventKind as Event, AssistantContent, AssistantMessage,
+    Base, Check as _, Emission, FlowState, MessageUpdateEvent, Outbound, RpcResponse, Step, read_versioned,
+};
+use serde_json::{Map, Value};
+
+/// Most frames that wait for their place in the client's chart.
+const MOST_LATE: usize = 64;
+
+impl Front {
+    /// Takes a whole frame of the server.
+    pub(crate) fn server_frame(&mut self, line: &[u8], out: &mut Output) {
+        let frame = match read_versioned::<Outbound>(line, self.spoken, true) {
+            Ok(read) => read.frame,
+            Err(error) => return self.pass_unknown(line, &error.to_string(), out),
+        };
+        let emission = Emission::Frame(frame);
+        self.server.machine.outbound(&emission);
+        let Emission::Frame(frame) = emission else { return };
+        match frame {
+            Outbound::Response(RpcResponse::Success(response)) => self.server_succeeded(response, out),
+            Outbound::Response(RpcResponse::ErrorResponse(error)) => self.server_failed(error, out),
+            Outbound::AgentSessionEvent(AgentSessionEvent::MessageUpdate(update)) => {
+                self.server_updated(&update, out)
+            }
+            Outbound::AgentSessionEvent(event) => self.server_event(event, out),
+            // The front has greeted already.
+            Outbound::ReadyFrame(_) => {}
+            frame => self.pass_frame(&frame, out),
+        }
+    }
+
+    /// Passes a line on whose type neither dialect has: clients skip it, as they would from their own server.
+    fn pass_unknown(&self, line: &[u8], error: &str, out: &mut Output) {
+        let value: Option<Map<String, Value>> = serde_json::from_slice(line).ok();
+        let kind = value.as_ref().and_then(|it| it.get(TYPE)).and_then(Value::as_str);
+        match kind {
+            Some(kind) if self.to_client.frame(kind).is_none() => {
+                out.to_client.extend_from_slice(line);
+                out.to_client.push(b'\n');
+            }
+            kind => {
+                let kind = kind.unwrap_or("frame without a type");
+                out.notices.push(format!("a line of the server was dropped, `{kind}`: {error}"));
+            }
+        }
+    }
+
+    /// A frame that stands for itself: a dialog, an error of an extension, a call of a tool of the host.
+    fn pass_frame(&mut self, frame: &Outbound, out: &mut Output) {
+        let Ok(value) = serde_json::to_value(frame) else { return };
+        let id = value.get(TYPE).and_then(Value::as_str).and_then(|kind| self.to_client.frame(kind));
+        match id.and_then(|id| self.to_client.carry(id, value, &self.account)) {
+            Some(value) => drop(self.emit_value(&value, out)),
+            None => out.notices.push(format!("a `{}` frame of the server was dropped", kind_name(frame))),
+        }
+    }
+
+    /// An event of the session.
+    fn server_event(&mut self, event: AgentSessionEvent, out: &mut Output) {
+        let frame = Outbound::AgentSessionEvent(event);
+        let kind = Kind::of_outbound(&frame);
+        let Ok(value) = serde_json::to_value(&frame) else { return };
+        if is_placed(kind, self.server.base()) {
+            self.ends.events += 1;
+            if !matches!(kind, Kind::Event(Event::AgentEnd | Event::AgentSettled)) {
+                self.release_end(Some(kind), out);
+            }
+        }
+        match &frame {
+            Outbound::AgentSessionEvent(AgentSessionEvent::AgentSettled(settled)) => {
+                self.account.is_aborted = settled.aborted.unwrap_or(self.account.is_aborted);
+                return self.end_work(out);
+            }
+            Outbound::AgentSessionEvent(AgentSessionEvent::AgentEnd(_)) => {
+                return self.run_ended(value, out);
+            }
+            Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(_)) => {
+                self.account.messages_begun += 1
+            }
+            _ => {}
+        }
+        self.ends.note(kind, &value);
+        if let Some(reason) = value.get("reason").filter(|_| is_compaction_start(kind)) {
+            self.account.compaction_reason = Some(reason.clone());
+        }
+        let is_message = matches!(kind, Kind::MessageEnd(_) | Kind::AssistantEnd(_));
+        if !self.emit_event(value, out) && is_message {
+            self.account.hidden_messages += 1;
+        }
+        if is_placed(kind, self.server.base()) {
+            self.probe_after(out);
+        }
+    }
+
+    /// Emits an event of the server in the client's dialect. Returns whether the dialect can have it.
+    pub(crate) fn emit_event(&mut self, mut value: Value, out: &mut Output) -> bool {
+        let Some(name) = value.get(TYPE).and_then(Value::as_str).and_then(Event::parse) else { return false };
+        let name = renamed(self.server.base(), self.client.base(), name.as_str());
+        if let Some(object) = value.as_object_mut() {
+            object.insert(TYPE.to_owned(), name.into());
+        }
+        let id = self.to_client.frame(name);
+        let Some(value) = id.and_then(|id| self.to_client.carry(id, value, &self.account)) else {
+            return false;
+        };
+        match typed::<Outbound>(&value) {
+            Ok(frame) if !frame.is_refused(self.client.base()) => self.place(frame, out),
+            Ok(_) => out
+                .notices
+                .push(format!("a `{name}` event of the server was dropped: a required member is missing")),
+            Err(error) => out.notices.push(format!("a `{name}` event of the server was dropped: {error}")),
+        }
+        true
+    }
+
+    /// Emits an event at its place in the client's chart: behind the ends that it follows, or later.
+    fn place(&mut self, frame: Outbound, out: &mut Output) {
+        let kind = Kind::of_outbound(&frame);
+        self.emit_ends_before(kind, out);
+        if self.may_come(kind) || !comes_later(kind, self.client.machine.flow(), self.client.base()) {
+            self.emit_placed(frame, out);
+        } else if self.late.len() < MOST_LATE {
+            self.late.push_back(frame);
+        }
+        let due = self.late.iter().position(|frame| self.may_come(Kind::of_outbound(frame)));
+        if let Some(frame) = due.and_then(|at| self.late.remove(at)) {
+            self.emit_placed(frame, out);
+        }
+    }
+
+    fn emit_placed(&mut self, frame: Outbound, out: &mut Output) {
+        if let Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start)) = &frame {
+            self.partial = match &start.message {
+                AgentMessage::Assistant(message) => {
+                    Some(AssistantMessage { content: Vec::new(), ..AssistantMessage::clone(message) })
+                }
+                _ => None,
+            };
+        }
+        self.emit(frame, out);
+    }
+
+    /// A step of the partial message.
+    fn server_updated(&mut self, event: &MessageUpdateEvent, out: &mut Output) {
+        let Some(mut update) = event.assistant_message_event.update() else { return };
+        let usage = event.usage.as_ref().or_else(|| event.message.as_ref().map(|message| &message.usage));
+        if let (Some(partial), Some(usage)) = (&mut self.partial, usage)
+            && partial.usage != *usage
+        {
+            partial.usage = usage.clone();
+            update.rest = Some(Box::new(partial.clone()));
+        }
+        if let Step::Start(block) | Step::End(block) = &mut update.step
+            && block.is_refused(self.client.base())
+        {
+            match self.carry_block(block) {
+                Some(carried) => *block = carried,
+                None => return,
+            }
+        }
+        let mut emission = Emission::Update(update);
+        emission.fit(self.client.base());
+        self.emit_emission(&emission, out);
+    }
+
+    fn carry_block(&self, block: &AssistantContent) -> Option<AssistantContent> {
+        let id = self.to_client.find("AssistantContent")?;
+        let value = self.to_client.carry(id, serde_json::to_value(block).ok()?, &self.account)?;
+        typed(&value).ok()
+    }
+}
+
+/// Whether events of this kind have a place in the chart of the dialect.
+fn is_placed(kind: Kind, base: Base) -> bool {
+    kind.fires(base).any(|row| row.states.len() < FlowState::ALL.len())
+}
+
+/// Whether an event that may not come in a state of a run has its place in a later one of the run.
+fn comes_later(kind: Kind, flow: FlowState, base: Base) -> bool {
+    flow.is_streaming() && kind.fires(base).any(|row| row.states.iter().any(|state| state.is_streaming()))
+}
+
+const fn is_compaction_start(kind: Kind) -> bool {
+    matches!(kind, Kind::CompactionStart(_) | Kind::Event(Event::AutoCompactionStart))
+}
+
+fn kind_name(frame: &Outbound) -> &'static str {
+    Kind::of_outbound(frame).name().unwrap_or("response")
+}

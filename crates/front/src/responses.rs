@@ -1,0 +1,150 @@
+//! Responses of the server, on their way to the client.
+
+use crate::front::{Front, OpenCommand, Origin, Output, WaitingCommand};
+use pi_rpc_protocol::{
+    Dialect, DialectErrorStyle, DialectPromptAck, Outbound, RequestId, RpcCommandKind, RpcErrorResponse,
+    RpcSuccess, errors,
+};
+use serde_json::Value;
+
+impl Front {
+    /// A success response.
+    pub(crate) fn server_succeeded(&mut self, response: RpcSuccess, out: &mut Output) {
+        let kind = response.command();
+        let Some(open) = self.take_open(response.id(), Some(kind)) else {
+            return out.notices.push(format!("a response to `{kind}` was dropped: no such command is open"));
+        };
+        match open.origin {
+            Origin::Client(asked) => {
+                self.account.is_queued = open.is_queued;
+                self.answer(response, asked, open.id, out);
+            }
+            Origin::Probe(events) => {
+                if let RpcSuccess::GetState(state) = response {
+                    self.probed(events, &state.data, out);
+                }
+            }
+            Origin::Step(next, asked) => {
+                self.waiting.push_back(WaitingCommand { command: *next, origin: Origin::Client(asked) });
+            }
+            Origin::Own => {}
+        }
+    }
+
+    /// Answers a command of the client with a success response of the server.
+    fn answer(
+        &mut self,
+        response: RpcSuccess,
+        asked: RpcCommandKind,
+        id: Option<RequestId>,
+        out: &mut Output,
+    ) {
+        let kind = response.command();
+        if kind.replaces_session() && !response.is_vetoed() {
+            self.account.hidden_messages = 0;
+        }
+        self.account.is_streaming = self.client.machine.is_streaming().unwrap_or(true);
+        let given = list_length(&response);
+        let mut value = serde_json::to_value(Outbound::Response(response.into())).unwrap_or_default();
+        if let Some(object) = value.as_object_mut() {
+            object.insert(COMMAND.to_owned(), asked.as_str().into());
+        }
+        let def = self.to_client.response(asked.as_str());
+        let carried = def.and_then(|def| self.to_client.carry(def, value, &self.account));
+        if let (Some(given), Some(carried)) = (given, &carried) {
+            let shown = carried.pointer(MESSAGES).and_then(Value::as_array).map_or(given, Vec::len);
+            self.account.hidden_messages = given.saturating_sub(shown) as u64;
+        }
+        if !carried.is_some_and(|carried| self.emit_value(&carried, out)) {
+            let text = format!("the server's response to `{kind}` cannot be said in this dialect");
+            self.fail_command(id, asked, &text, out);
+        }
+    }
+
+    /// An error response.
+    pub(crate) fn server_failed(&mut self, error: RpcErrorResponse, out: &mut Output) {
+        let text = self.errors.carry(&error.error);
+        let named = RpcCommandKind::parse(&error.command);
+        let open = match error.id.as_ref().filter(|id| **id != RequestId::Null) {
+            Some(id) => self.take_open(Some(id), named),
+            None => self.take_origin(&error),
+        };
+        let Some(OpenCommand { id, origin, is_answered, .. }) = open else {
+            return out.notices.push(format!("an error of the server was dropped: {text}"));
+        };
+        match origin {
+            Origin::Client(_) if is_answered && !answers_twice(self.client.dialect) => {
+                out.notices.push(format!("a prompt failed after its success response: {text}"));
+            }
+            Origin::Client(asked) => {
+                let response = match self.client.dialect.record().error_style {
+                    DialectErrorStyle::Echo => {
+                        RpcErrorResponse { id, command: asked.as_str().to_owned(), error: text, code: None }
+                    }
+                    DialectErrorStyle::Parse => RpcErrorResponse {
+                        id: None,
+                        command: "parse".to_owned(),
+                        error: errors::parse(self.client.base(), &text),
+                        code: None,
+                    },
+                };
+                self.emit(Outbound::Response(response.into()), out);
+            }
+            // The step was not needed, or is not possible; what follows it says so itself.
+            Origin::Step(next, asked) => {
+                self.waiting.push_back(WaitingCommand { command: *next, origin: Origin::Client(asked) });
+            }
+            Origin::Probe(_) | Origin::Own => {}
+        }
+    }
+
+    /// Takes the open command that a response with this id answers.
+    fn take_open(&mut self, id: Option<&RequestId>, kind: Option<RpcCommandKind>) -> Option<OpenCommand> {
+        let answers =
+            |open: &OpenCommand| open.id.as_ref() == id && kind.is_none_or(|kind| kind == open.kind);
+        let at = self.open.iter().position(answers)?;
+        Some(self.take_at(at))
+    }
+
+    /// Takes the open command that an error without an id most likely answers.
+    fn take_origin(&mut self, error: &RpcErrorResponse) -> Option<OpenCommand> {
+        let open = self.open.iter().map(|open| (open.number, open.kind));
+        let number = self.server.dialect.origin_of_error(error, open)?;
+        let at = self.open.iter().position(|open| open.number == number)?;
+        Some(self.take_at(at))
+    }
+
+    fn take_at(&mut self, at: usize) -> OpenCommand {
+        let is_kept = self.open[at].kind == RpcCommandKind::Prompt
+            && answers_twice(self.server.dialect)
+            && !self.open[at].is_answered;
+        if !is_kept {
+            return self.open.remove(at);
+        }
+        let number = self.open[at].number;
+        // Of prompts that were answered once, the newest alone may be answered again.
+        self.open.retain(|open| !open.is_answered || open.number == number);
+        let mut taken = self.open[at.min(self.open.len() - 1)].clone();
+        for open in self.open.iter_mut().filter(|open| open.number == number) {
+            open.is_answered = true;
+            taken = OpenCommand { is_answered: false, ..open.clone() };
+        }
+        taken
+    }
+}
+
+fn answers_twice(dialect: Dialect) -> bool {
+    dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError
+}
+
+/// Number of messages in a response that lists all of them.
+fn list_length(response: &RpcSuccess) -> Option<usize> {
+    match response {
+        RpcSuccess::GetMessages(it) => Some(it.data.messages.len()),
+        _ => None,
+    }
+}
+
+const COMMAND: &str = "command";
+
+const MESSAGES: &str = "/data/messages";
