@@ -52,8 +52,8 @@ pub use {pi_rpc_engine as engine, pi_rpc_files::confinement};
 #[cfg(feature = "serve")]
 pub use {
     pi_rpc_client as client, pi_rpc_config as config, pi_rpc_extension as extension, pi_rpc_files::secrets,
-    pi_rpc_host as session_host, pi_rpc_host::attach, pi_rpc_inspect as inspect, pi_rpc_login as login,
-    pi_rpc_mock as mock, pi_rpc_packages as packages, pi_rpc_server as server,
+    pi_rpc_front as front, pi_rpc_host as session_host, pi_rpc_host::attach, pi_rpc_inspect as inspect,
+    pi_rpc_login as login, pi_rpc_mock as mock, pi_rpc_packages as packages, pi_rpc_server as server,
 };
 
 /// Sessions: the conversation as a tree of entries, in memory and in a file.

@@ -16,6 +16,7 @@ mod docs;
 mod doctor;
 mod documented;
 mod extensions;
+mod front;
 mod host;
 mod host_sockets;
 mod inspect;
@@ -139,6 +140,9 @@ enum Command {
     /// Record and judge the conversation of a host and a server, passing every byte through
     #[command(after_help = tap::HELP)]
     Tap(tap::Options),
+    /// Stand between a client and a server of different dialects, and translate
+    #[command(after_help = front::HELP)]
+    Front(front::Options),
     /// Print a page of the book about pi-rpc, or write all of it to a folder
     #[command(after_help = docs::HELP)]
     Docs(docs::Options),
@@ -234,6 +238,7 @@ fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {
         Command::Repl { .. } => repl::run(arguments.get(2..).unwrap_or_default()),
         Command::Replay(options) => replay::run(&options),
         Command::Tap(options) => tap::run(options),
+        Command::Front(options) => front::run(options),
         Command::Docs(options) => docs::run(&options, book),
         Command::Doctor(options) => doctor::run(&options),
         Command::Completions(options) => completions::run(&options),

@@ -1,0 +1,74 @@
+//! `pi-rpc front`: a server behind a translator, on our stdin and stdout.
+
+mod pipes;
+mod server;
+
+use super::{HARNESS, USAGE, print, refuse};
+use clap::Args;
+use pi_rpc_front::{Fate, losses};
+use pi_rpc_protocol::{Dialect, DialectVersion};
+use std::{ffi::OsString, fmt::Write as _, process::ExitCode};
+
+/// Options of `pi-rpc front`.
+#[derive(Args)]
+pub struct Options {
+    /// The dialect that the client speaks (default: that of the server, until a command shows another one)
+    #[arg(long, value_name = "D", value_parser = super::named_dialect)]
+    speak: Option<Dialect>,
+    /// The dialect that the server speaks (default: found out by commands that change nothing); pi-1@0.84: as version 0.84 of it
+    #[arg(long, value_name = "D", value_parser = super::named_version)]
+    server_dialect: Option<DialectVersion>,
+    /// Print what becomes of each member of each frame between a server and a client, and exit
+    #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], value_parser = super::named_dialect, conflicts_with_all = ["speak", "server_dialect", "command"])]
+    losses: Option<Vec<Dialect>>,
+    /// The server and its arguments
+    #[arg(last = true, required_unless_present = "losses", value_name = "SERVER CMD")]
+    command: Vec<OsString>,
+}
+
+/// Text behind the options in `--help`.
+pub const HELP: &str = "\
+The client on stdin and stdout talks its dialect, the server its own. Where both are the same, bytes pass as they are. What cannot be \
+carried is said on stderr. Exits with the status of the server, or 128 plus the number of the signal that has ended it; with 3 if \
+front itself fails. Passes TERM, INT and HUP on.
+
+Examples:
+  pi-rpc front --speak pi -- pi --mode rpc
+  pi-rpc front --speak pi@0.73 --server-dialect pi-1 -- pi --mode rpc
+  pi-rpc front --losses pi-1 pi";
+
+/// Runs the server behind the translator until it exits; returns its status.
+pub fn run(options: Options) -> ExitCode {
+    if let Some([server, client]) = options.losses.as_deref() {
+        return print(&losses_text(*server, *client));
+    }
+    let Some(program) = options.command.first().cloned() else {
+        return refuse("SERVER CMD: expected the server and its arguments behind --", USAGE);
+    };
+    let arguments = options.command.get(1..).unwrap_or_default();
+    match server::run(&program, arguments, options.server_dialect, options.speak) {
+        Ok(status) => ExitCode::from(status),
+        Err(text) => refuse(&text, HARNESS),
+    }
+}
+
+/// The members that do not arrive as they are, as text.
+fn losses_text(server: Dialect, client: Dialect) -> String {
+    let mut text = format!("From a {server} server to a {client} client: what does not arrive as it is.\n");
+    let mut counts = [0_usize; 5];
+    for frame in losses(server, client) {
+        for member in frame.members {
+            counts[member.fate as usize] += 1;
+            if member.fate != Fate::Same {
+                let note = if member.note.is_empty() { String::new() } else { format!(" ({})", member.note) };
+                let _ = write!(text, "\n{:<8} {}.{}{note}", member.fate.as_str(), frame.title, member.name);
+            }
+        }
+    }
+    let [same, computed, default, lost, refused] = counts;
+    let _ = write!(
+        text,
+        "\n\n{same} same, {computed} computed, {default} default, {lost} lost, {refused} refused\n"
+    );
+    text
+}
