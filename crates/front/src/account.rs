@@ -13,8 +13,8 @@ pub struct Account {
     pub will_retry: bool,
     /// Whether an abort came since the work began.
     pub is_aborted: bool,
-    /// Whether the client's own server would say that it streams.
-    pub is_streaming: bool,
+    /// Whether the client's own server would say that it streams; `None`: its states do not show it.
+    pub is_streaming: Option<bool>,
     /// Whether the prompt that is being answered waits in a queue.
     pub is_queued: bool,
     /// The reason of the last compaction.
@@ -32,7 +32,7 @@ impl Account {
             client,
             will_retry: false,
             is_aborted: false,
-            is_streaming: false,
+            is_streaming: None,
             is_queued: false,
             compaction_reason: None,
             messages_begun: 0,
@@ -56,10 +56,12 @@ impl Account {
             // The encoder has them.
             Computed::Usage | Computed::Snapshot => return None,
             Computed::PromptDisposition => if self.is_queued { "queued" } else { "started" }.into(),
-            Computed::IsStreaming => self.is_streaming.into(),
+            Computed::IsStreaming => {
+                self.is_streaming.map_or_else(|| given.cloned(), |it| Some(it.into()))?
+            }
             Computed::MessageCount => given?.as_u64()?.saturating_sub(self.hidden_messages).into(),
             Computed::InterruptMode => self.client.record().defaults.interrupt_mode.as_str().into(),
-            Computed::IsSettled => (!self.is_streaming).into(),
+            Computed::IsSettled => (self.is_streaming != Some(true)).into(),
             Computed::ContextUsage => {
                 let window = object.get("model")?.get("contextWindow").cloned().unwrap_or_else(|| 0.into());
                 json!({ "tokens": null, "contextWindow": window, "percent": null })

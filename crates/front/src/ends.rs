@@ -24,6 +24,8 @@ pub struct RunEnds {
     is_open: bool,
     /// Whether the server has announced one more run.
     expects_run: bool,
+    /// Whether the client sees the run of the server as several.
+    is_cut: bool,
 }
 
 /// How the end of all work is shown.
@@ -68,12 +70,8 @@ impl RunEnds {
             events: 0,
             is_open: false,
             expects_run: false,
+            is_cut: false,
         }
-    }
-
-    /// Whether the runs of the two sides are cut differently, so that their messages are counted here.
-    fn keeps_messages(&self) -> bool {
-        (self.server == Shown::RunEnd) != (self.client == Shown::RunEnd)
     }
 
     /// Whether an end is only known once the server has been asked.
@@ -85,7 +83,7 @@ impl RunEnds {
     pub fn note(&mut self, kind: Kind, value: &Value) {
         match kind {
             Kind::Event(Event::AgentStart) => {
-                (self.is_open, self.expects_run) = (true, false);
+                (self.is_open, self.expects_run, self.is_cut) = (true, false, false);
                 if self.client != Shown::RunEnd {
                     self.messages.clear();
                 }
@@ -94,7 +92,7 @@ impl RunEnds {
                 self.expects_run = value.get("willRetry") == Some(&Value::Bool(true));
             }
             Kind::Event(_) | Kind::CompactionStart(_) => self.is_open = true,
-            Kind::MessageEnd(_) | Kind::AssistantEnd(_) if self.keeps_messages() => {
+            Kind::MessageEnd(_) | Kind::AssistantEnd(_) => {
                 self.messages.extend(value.get("message").cloned());
             }
             _ => {}
@@ -115,7 +113,10 @@ impl Front {
                 self.emit_event(end, out);
                 self.end_work(out);
             }
-            (Shown::Nowhere, Shown::Nowhere) => drop(self.emit_event(end, out)),
+            (Shown::Nowhere, Shown::Nowhere) => {
+                let end = if self.ends.is_cut { self.with_messages(end) } else { end };
+                self.emit_event(end, out);
+            }
             _ => {
                 self.ends.held = Some(end);
                 if self.ends.needs_probe() {
@@ -132,7 +133,8 @@ impl Front {
         if self.ends.client == Shown::RunEnd && next.is_some() {
             return;
         }
-        let end = if self.ends.client == Shown::RunEnd { self.with_messages(end) } else { end };
+        let is_other = self.ends.client == Shown::RunEnd || self.ends.is_cut;
+        let end = if is_other { self.with_messages(end) } else { end };
         self.emit_event(end, out);
     }
 
@@ -171,21 +173,25 @@ impl Front {
         frame.is_some_and(|frame| self.may_come(Kind::Event(event)) && self.emit_value(&frame, out))
     }
 
-    /// Emits the ends that have to come before an event of this kind in the client's dialect.
-    pub(crate) fn emit_ends_before(&mut self, kind: Kind, out: &mut Output) {
+    /// Emits the ends and the start of a run that have to come before an event of this kind in the client's dialect.
+    pub(crate) fn emit_bounds_before(&mut self, kind: Kind, out: &mut Output) {
         let base = self.client.base();
-        for end in [Event::AgentEnd].into_iter().chain(SETTLED) {
+        for bound in [Event::AgentEnd].into_iter().chain(SETTLED).chain([Event::AgentStart]) {
             let flow = self.client.machine.flow();
             if kind.row_in(flow, base).is_some() {
                 return;
             }
-            let after = Kind::Event(end).row_in(flow, base).and_then(|row| row.to);
-            if after.is_some_and(|after| leads_to(kind, after, base)) {
-                self.account.will_retry = kind == Kind::Event(Event::AutoRetryStart);
-                let members = self.with_messages(Value::Object(Map::new()));
-                let Value::Object(members) = members else { return };
-                self.emit_computed(end, members, out);
+            let after = Kind::Event(bound).row_in(flow, base).and_then(|row| row.to);
+            if !after.is_some_and(|after| leads_to(kind, after, base)) {
+                continue;
             }
+            self.account.will_retry = kind == Kind::Event(Event::AutoRetryStart);
+            let mut members = Map::new();
+            if bound == Event::AgentEnd {
+                members.insert(MESSAGES.to_owned(), Value::Array(std::mem::take(&mut self.ends.messages)));
+            }
+            self.ends.is_cut = true;
+            self.emit_computed(bound, members, out);
         }
     }
 

@@ -8,7 +8,8 @@ use crate::{
 use pi_rpc_machine::Kind;
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, AgentSessionEventKind as Event, AssistantContent, AssistantMessage,
-    Base, Check as _, Emission, FlowState, MessageUpdateEvent, Outbound, RpcResponse, Step, read_versioned,
+    Base, Check as _, Emission, FlowState, MessageUpdateEvent, Outbound, RpcResponse, Step, Update,
+    read_versioned,
 };
 use serde_json::{Map, Value};
 
@@ -69,6 +70,9 @@ impl Front {
         let frame = Outbound::AgentSessionEvent(event);
         let kind = Kind::of_outbound(&frame);
         let Ok(value) = serde_json::to_value(&frame) else { return };
+        if let Some(step) = self.last_step.take_if(|_| !matches!(kind, Kind::AssistantEnd(_))) {
+            self.emit_emission(&Emission::Update(step), out);
+        }
         if is_placed(kind, self.server.base()) {
             self.ends.events += 1;
             if !matches!(kind, Kind::Event(Event::AgentEnd | Event::AgentSettled)) {
@@ -122,31 +126,70 @@ impl Front {
         true
     }
 
-    /// Emits an event at its place in the client's chart: behind the ends that it follows, or later.
+    /// Emits an event at its place in the client's chart: behind the events that it follows, or later.
     fn place(&mut self, frame: Outbound, out: &mut Output) {
-        let kind = Kind::of_outbound(&frame);
-        self.emit_ends_before(kind, out);
-        if self.may_come(kind) || !comes_later(kind, self.client.machine.flow(), self.client.base()) {
-            self.emit_placed(frame, out);
-        } else if self.late.len() < MOST_LATE {
-            self.late.push_back(frame);
+        let base = self.client.base();
+        if !is_placed(Kind::of_outbound(&frame), base) {
+            return self.emit(frame, out);
         }
-        let due = self.late.iter().position(|frame| self.may_come(Kind::of_outbound(frame)));
-        if let Some(frame) = due.and_then(|at| self.late.remove(at)) {
-            self.emit_placed(frame, out);
+        for frame in self.tools.take(frame) {
+            let kind = Kind::of_outbound(&frame);
+            self.emit_bounds_before(kind, out);
+            let flow = self.client.machine.flow();
+            if self.may_come(kind) {
+                self.emit_placed(frame, out);
+            } else if comes_later(kind, flow, base) {
+                if self.late.len() < MOST_LATE {
+                    self.late.push_back(frame);
+                }
+            } else if flow.is_streaming() || kind.fires(base).next().is_none() {
+                self.emit_placed(frame, out);
+            } else {
+                let name = kind_name(&frame);
+                out.notices.push(format!(
+                    "a `{name}` event was dropped: it has no place in {flow} in the client's dialect"
+                ));
+            }
+            let due = self.late.iter().position(|frame| self.may_come(Kind::of_outbound(frame)));
+            if let Some(frame) = due.and_then(|at| self.late.remove(at)) {
+                self.emit_placed(frame, out);
+            }
         }
     }
 
     fn emit_placed(&mut self, frame: Outbound, out: &mut Output) {
-        if let Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start)) = &frame {
-            self.partial = match &start.message {
-                AgentMessage::Assistant(message) => {
-                    Some(AssistantMessage { content: Vec::new(), ..AssistantMessage::clone(message) })
+        match &frame {
+            Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start)) => {
+                self.partial = match &start.message {
+                    AgentMessage::Assistant(message) => {
+                        Some(AssistantMessage { content: Vec::new(), ..AssistantMessage::clone(message) })
+                    }
+                    _ => None,
+                };
+            }
+            Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end)) => {
+                if let AgentMessage::Assistant(message) = &end.message {
+                    self.finish_partial(message, out);
                 }
-                _ => None,
-            };
+            }
+            _ => {}
         }
         self.emit(frame, out);
+    }
+
+    /// Emits the last step of a message with what only the complete message has: the signatures of its blocks.
+    fn finish_partial(&mut self, message: &AssistantMessage, out: &mut Output) {
+        let Some(mut last) = self.last_step.take() else { return };
+        for (index, block) in message.content.iter().enumerate().take(last.index) {
+            let step = Step::End(block.clone());
+            let unseen = Emission::Update(Update { index, block: block.block_kind(), step, rest: None });
+            self.encoder.encode(&unseen, &mut Vec::new());
+        }
+        if let Some(block) = message.content.get(last.index).filter(|block| block.block_kind() == last.block)
+        {
+            last.step = Step::End(block.clone());
+        }
+        self.emit_emission(&Emission::Update(last), out);
     }
 
     /// A step of the partial message.
@@ -169,7 +212,15 @@ impl Front {
         }
         let mut emission = Emission::Update(update);
         emission.fit(self.client.base());
-        self.emit_emission(&emission, out);
+        let Emission::Update(update) = emission else { return };
+        if let Some(step) = self.last_step.take() {
+            self.emit_emission(&Emission::Update(step), out);
+        }
+        match &update.step {
+            // The signature of a block is in the snapshot, but not in the event of a server that sends deltas.
+            Step::End(_) if self.completes_snapshots => self.last_step = Some(update),
+            _ => self.emit_emission(&Emission::Update(update), out),
+        }
     }
 
     fn carry_block(&self, block: &AssistantContent) -> Option<AssistantContent> {
@@ -180,7 +231,7 @@ impl Front {
 }
 
 /// Whether events of this kind have a place in the chart of the dialect.
-fn is_placed(kind: Kind, base: Base) -> bool {
+pub fn is_placed(kind: Kind, base: Base) -> bool {
     kind.fires(base).any(|row| row.states.len() < FlowState::ALL.len())
 }
 

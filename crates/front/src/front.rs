@@ -1,11 +1,11 @@
 //! [`Front`]: the two sides, and what waits between them.
 
-use crate::{account::Account, ends::RunEnds, errors::ErrorTexts, plan::Plan};
+use crate::{account::Account, ends::RunEnds, errors::ErrorTexts, plan::Plan, tool_order::ToolOrder};
 use pi_rpc_machine::Machine;
 use pi_rpc_protocol::{
-    AssistantMessage, Base, ChunkReassembler, Dialect, DialectEndOfInput, DialectReady, DialectVersion,
-    Emission, Encoder, FromJson, NegotiateProtocolCommand, Outbound, ReadyFrame, ReassembledLine, RequestId,
-    RpcCommand, RpcCommandKind, from_value,
+    AssistantMessage, Base, ChunkReassembler, Dialect, DialectEndOfInput, DialectMessageUpdate, DialectReady,
+    DialectVersion, Emission, Encoder, FromJson, NegotiateProtocolCommand, Outbound, ReadyFrame,
+    ReassembledLine, RequestId, RpcCommand, RpcCommandKind, Update, from_value,
 };
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -51,6 +51,11 @@ pub struct Front {
     pub(crate) late: VecDeque<Outbound>,
     /// The assistant message that is open for the client, without its content.
     pub(crate) partial: Option<AssistantMessage>,
+    /// The end of a block, whose snapshot is complete with the message.
+    pub(crate) last_step: Option<Update>,
+    /// Whether snapshots have members that the server's deltas lack.
+    pub(crate) completes_snapshots: bool,
+    pub(crate) tools: ToolOrder,
     pub(crate) commands_sent: u64,
     next_own: u64,
     input_has_ended: bool,
@@ -110,6 +115,7 @@ impl Front {
     /// A front for a server of one dialect, possibly an older version of it, and a client of another.
     pub fn new(server: DialectVersion, client: Dialect) -> Self {
         let (from, to) = (server.base(), client.base());
+        let snapshots = |dialect: Dialect| dialect.record().message_update == DialectMessageUpdate::Snapshot;
         Self {
             server: Side::new(server.dialect),
             client: Side::new(client),
@@ -127,6 +133,9 @@ impl Front {
             frames_in_chunks: 0,
             late: VecDeque::new(),
             partial: None,
+            last_step: None,
+            completes_snapshots: snapshots(client) && !snapshots(server.dialect),
+            tools: ToolOrder::new(server.dialect, client),
             commands_sent: 0,
             next_own: 0,
             input_has_ended: false,

@@ -37,6 +37,7 @@ mod names;
 mod plan;
 mod responses;
 mod schema;
+mod tool_order;
 
 pub use bridges::BRIDGES;
 pub use front::{Front, Output, is_same_wire};

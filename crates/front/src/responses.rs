@@ -43,7 +43,7 @@ impl Front {
         if kind.replaces_session() && !response.is_vetoed() {
             self.account.hidden_messages = 0;
         }
-        self.account.is_streaming = self.client.machine.is_streaming().unwrap_or(true);
+        self.account.is_streaming = self.client.machine.is_streaming();
         let given = list_length(&response);
         let mut value = serde_json::to_value(Outbound::Response(response.into())).unwrap_or_default();
         if let Some(object) = value.as_object_mut() {
