@@ -34,6 +34,8 @@ pub struct Bridges {
     pub commands: BTreeMap<String, String>,
     /// Commands that are several of the other dialect.
     pub sequences: BTreeMap<String, Sequence>,
+    /// Events before the response to a command.
+    pub announcements: Vec<Announcement>,
 }
 
 /// A branch of a union that stands for another.
@@ -76,6 +78,34 @@ pub struct Sequence {
     pub steps: Vec<String>,
     /// The reason.
     pub why: String,
+}
+
+/// Events that announce what a command has done.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Announcement {
+    /// The command.
+    pub command: String,
+    /// The events, in order.
+    pub events: Vec<AnnouncedEvent>,
+    /// The reason.
+    #[allow(dead_code, reason = "read by people")]
+    pub why: String,
+}
+
+/// An event that announces what a command has done.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct AnnouncedEvent {
+    /// Members with fixed values.
+    pub fixed: Map<String, Value>,
+    /// Members with values of the command (`/command`) or of the response (`/data`), by their paths.
+    pub paths: BTreeMap<String, String>,
+    /// The member for the error text of a command that fails; `None`: the event announces a success only.
+    pub failed: Option<String>,
+    /// Whether it only comes if its value is another than the last one.
+    #[serde(default)]
+    pub if_changed: bool,
 }
 
 /// Values that are computed from the account of the session.

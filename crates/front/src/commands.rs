@@ -2,7 +2,7 @@
 
 use crate::{
     bridges::bridges,
-    front::{Front, OpenCommand, Origin, Output, WaitingCommand, typed},
+    front::{ClientCommand, Front, OpenCommand, Origin, Output, WaitingCommand, typed},
     names::renamed_command,
     plan::TYPE,
 };
@@ -38,9 +38,11 @@ impl Front {
         if let RpcCommand::NegotiateProtocol(it) = &command {
             return self.negotiate(it.id.clone(), it.protocol_version, out);
         }
+        let is_queued = allowed.is_some_and(|case| case.disposition == Disposition::Queue);
+        let asked = Box::new(ClientCommand::new(&command, is_queued));
         let Some(carried) = self.carry_command(&command, kind) else {
             return match self.first_step(&command, kind) {
-                Some((first, then)) => self.send_own(first, Origin::Step(Box::new(then), kind), out),
+                Some((first, then)) => self.send_own(first, Origin::Step(Box::new(then), asked), out),
                 None => self.refuse_unknown(&command, out),
             };
         };
@@ -55,12 +57,12 @@ impl Front {
             }
             // The client's own server would serve it, and this one refuses it until something has ended.
             (Some(case), Some(server)) if is_known && !is_refused(case) && is_refused(server) => {
-                self.waiting.push_back(WaitingCommand { command: carried, origin: Origin::Client(kind) });
+                self.waiting.push_back(WaitingCommand { command: carried, origin: Origin::Client(asked) });
                 if case.disposition == Disposition::Preempt {
                     self.end_retry(out);
                 }
             }
-            _ => self.send(carried, Origin::Client(kind), out),
+            _ => self.send(carried, Origin::Client(asked), out),
         }
     }
 
@@ -88,17 +90,17 @@ impl Front {
 
     /// Sends a command to the server.
     pub(crate) fn send(&mut self, command: RpcCommand, origin: Origin, out: &mut Output) {
-        if command.kind().ended_work() == Some(EndedWork::Run) {
+        if command.kind().ended_work() == Some(EndedWork::Run)
+            && self.server.machine.flow() != FlowState::Idle
+        {
             self.account.is_aborted = true;
         }
-        let disposition = self.server.machine.disposition(&command).map(|case| case.disposition);
         self.commands_sent += 1;
         self.open.push(OpenCommand {
             number: self.commands_sent,
             id: command.id().cloned(),
             kind: command.kind(),
             origin,
-            is_queued: disposition == Some(Disposition::Queue),
             is_answered: false,
         });
         let frame = Inbound::Command(command);

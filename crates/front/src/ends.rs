@@ -200,10 +200,18 @@ impl Front {
         self.send_own(GetStateCommand::default().into(), Origin::Probe(self.ends.events), out);
     }
 
+    /// Whether the answer to a probe is outstanding.
+    pub(crate) fn is_probing(&self) -> bool {
+        self.open.iter().any(|open| matches!(open.origin, Origin::Probe(_)))
+    }
+
     /// Takes the answer to a probe that was sent at this count of events.
     pub(crate) fn probed(&mut self, events: u64, state: &SessionState, out: &mut Output) {
         if events == self.ends.events && !state.is_streaming && !state.is_compacting {
             self.end_work(out);
+        }
+        for response in std::mem::take(&mut self.delayed) {
+            self.emit(response, out);
         }
     }
 

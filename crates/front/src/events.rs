@@ -8,8 +8,8 @@ use crate::{
 use pi_rpc_machine::Kind;
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, AgentSessionEventKind as Event, AssistantContent, AssistantMessage,
-    Base, Check as _, Emission, FlowState, MessageUpdateEvent, Outbound, RpcResponse, Step, Update,
-    read_versioned,
+    Base, Check as _, Dialect, Emission, FlowState, MessageUpdateEvent, Outbound, RpcResponse, Step,
+    StopReason, Update, read_versioned,
 };
 use serde_json::{Map, Value};
 
@@ -93,6 +93,12 @@ impl Front {
             _ => {}
         }
         self.ends.note(kind, &value);
+        if let Kind::MessageStart(_) = kind
+            && let Some(message) =
+                value.get("message").filter(|message| message.get("role") == Some(&Value::from("user")))
+        {
+            self.message_delivered(&message.clone(), out);
+        }
         if let Some(reason) = value.get("reason").filter(|_| is_compaction_start(kind)) {
             self.account.compaction_reason = Some(reason.clone());
         }
@@ -102,6 +108,19 @@ impl Front {
         }
         if is_placed(kind, self.server.base()) {
             self.probe_after(out);
+        }
+    }
+
+    /// Gives a message that begins the stop reason of an unfinished one in the client's dialect.
+    fn mark_unfinished(&self, frame: &mut Outbound) {
+        let reason = |dialect: Dialect| StopReason::parse(dialect.record().unfinished_stop_reason.as_str());
+        if let Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start)) = frame
+            && let AgentMessage::Assistant(message) = &mut start.message
+            && let (Some(given), Some(wanted)) = (reason(self.server.dialect), reason(self.client.dialect))
+            && message.stop_reason == given
+            && message.error_message.is_none()
+        {
+            message.stop_reason = wanted;
         }
     }
 
@@ -117,7 +136,10 @@ impl Front {
             return false;
         };
         match typed::<Outbound>(&value) {
-            Ok(frame) if !frame.is_refused(self.client.base()) => self.place(frame, out),
+            Ok(mut frame) if !frame.is_refused(self.client.base()) => {
+                self.mark_unfinished(&mut frame);
+                self.place(frame, out);
+            }
             Ok(_) => out
                 .notices
                 .push(format!("a `{name}` event of the server was dropped: a required member is missing")),

@@ -1,13 +1,22 @@
 //! [`Front`]: the two sides, and what waits between them.
 
-use crate::{account::Account, ends::RunEnds, errors::ErrorTexts, plan::Plan, tool_order::ToolOrder};
+use crate::{
+    account::Account,
+    bridges::bridges,
+    ends::RunEnds,
+    errors::ErrorTexts,
+    plan::Plan,
+    queues::{QueuedText, Queues},
+    tool_order::ToolOrder,
+};
 use pi_rpc_machine::Machine;
 use pi_rpc_protocol::{
-    AssistantMessage, Base, ChunkReassembler, Dialect, DialectEndOfInput, DialectMessageUpdate, DialectReady,
-    DialectVersion, Emission, Encoder, FromJson, NegotiateProtocolCommand, Outbound, ReadyFrame,
-    ReassembledLine, RequestId, RpcCommand, RpcCommandKind, Update, from_value,
+    AgentSessionEventKind, AssistantMessage, Base, ChunkReassembler, Dialect, DialectEndOfInput,
+    DialectMessageUpdate, DialectReady, DialectVersion, Emission, Encoder, FromJson,
+    NegotiateProtocolCommand, Outbound, ReadyFrame, ReassembledLine, RequestId, RpcCommand, RpcCommandKind,
+    Update, from_value,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::VecDeque;
 
 /// Whether frames of one dialect are frames of the other, so that bytes can pass as they are.
@@ -56,6 +65,11 @@ pub struct Front {
     /// Whether snapshots have members that the server's deltas lack.
     pub(crate) completes_snapshots: bool,
     pub(crate) tools: ToolOrder,
+    pub(crate) queues: Queues,
+    /// The last announcement of each event that only reports changes.
+    pub(crate) announced: Vec<(AgentSessionEventKind, Map<String, Value>)>,
+    /// Responses to commands that end work, which come behind its end.
+    pub(crate) delayed: Vec<Outbound>,
     pub(crate) commands_sent: u64,
     next_own: u64,
     input_has_ended: bool,
@@ -75,8 +89,6 @@ pub struct OpenCommand {
     /// The command of the server.
     pub kind: RpcCommandKind,
     pub origin: Origin,
-    /// Whether the message of the command waits in a queue.
-    pub is_queued: bool,
     /// Whether it was answered, in dialects that answer a prompt twice.
     pub is_answered: bool,
 }
@@ -88,15 +100,42 @@ pub struct WaitingCommand {
     pub origin: Origin,
 }
 
+/// A command of the client.
+#[derive(Clone, Debug)]
+pub struct ClientCommand {
+    /// The command as the client calls it.
+    pub kind: RpcCommandKind,
+    /// The command itself, if events announce what it has done.
+    pub given: Option<RpcCommand>,
+    /// Its text, if it goes to a queue.
+    pub queued: Option<QueuedText>,
+    /// Whether the client's own server would queue its message.
+    pub is_queued: bool,
+}
+
+impl ClientCommand {
+    /// `is_queued`: whether the client's own server would queue its message.
+    pub fn new(command: &RpcCommand, is_queued: bool) -> Self {
+        let kind = command.kind();
+        let is_announced = bridges().announcements.iter().any(|it| it.command == kind.as_str());
+        Self {
+            kind,
+            given: is_announced.then(|| command.clone()),
+            queued: QueuedText::of(command, is_queued),
+            is_queued,
+        }
+    }
+}
+
 /// Where a command comes from.
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// The client has given this command.
-    Client(RpcCommandKind),
+    Client(Box<ClientCommand>),
     /// The front asks whether anything goes on, at this count of events.
     Probe(u64),
-    /// A step before this command, which the client has given under the other name.
-    Step(Box<RpcCommand>, RpcCommandKind),
+    /// A step before this command, which does what the client has asked for.
+    Step(Box<RpcCommand>, Box<ClientCommand>),
     /// The front's own, whose response changes nothing.
     Own,
 }
@@ -136,6 +175,9 @@ impl Front {
             last_step: None,
             completes_snapshots: snapshots(client) && !snapshots(server.dialect),
             tools: ToolOrder::new(server.dialect, client),
+            queues: Queues::new(from, to),
+            announced: Vec::new(),
+            delayed: Vec::new(),
             commands_sent: 0,
             next_own: 0,
             input_has_ended: false,

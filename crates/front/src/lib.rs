@@ -25,6 +25,7 @@
 //! ```
 
 mod account;
+mod announcements;
 mod bridges;
 mod carry;
 mod commands;
@@ -35,6 +36,7 @@ mod front;
 mod losses;
 mod names;
 mod plan;
+mod queues;
 mod responses;
 mod schema;
 mod tool_order;

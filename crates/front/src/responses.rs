@@ -1,9 +1,9 @@
 //! Responses of the server, on their way to the client.
 
-use crate::front::{Front, OpenCommand, Origin, Output, WaitingCommand};
+use crate::front::{ClientCommand, Front, OpenCommand, Origin, Output, WaitingCommand, typed};
 use pi_rpc_protocol::{
-    Dialect, DialectErrorStyle, DialectPromptAck, Outbound, RequestId, RpcCommandKind, RpcErrorResponse,
-    RpcSuccess, errors,
+    Check as _, Dialect, DialectErrorStyle, DialectPromptAck, EndedWork, Outbound, RequestId, RpcCommandKind,
+    RpcErrorResponse, RpcSuccess, errors,
 };
 use serde_json::Value;
 
@@ -16,8 +16,7 @@ impl Front {
         };
         match open.origin {
             Origin::Client(asked) => {
-                self.account.is_queued = open.is_queued;
-                self.answer(response, asked, open.id, out);
+                self.answer(response, *asked, open.id, out);
             }
             Origin::Probe(events) => {
                 if let RpcSuccess::GetState(state) = response {
@@ -35,29 +34,44 @@ impl Front {
     fn answer(
         &mut self,
         response: RpcSuccess,
-        asked: RpcCommandKind,
+        asked: ClientCommand,
         id: Option<RequestId>,
         out: &mut Output,
     ) {
         let kind = response.command();
+        self.account.is_queued = asked.is_queued;
         if kind.replaces_session() && !response.is_vetoed() {
             self.account.hidden_messages = 0;
+            self.forget_queues();
+        }
+        if let Some(queued) = asked.queued.filter(|_| !response.is_vetoed()) {
+            self.message_queued(queued, out);
         }
         self.account.is_streaming = self.client.machine.is_streaming();
         let given = list_length(&response);
         let mut value = serde_json::to_value(Outbound::Response(response.into())).unwrap_or_default();
         if let Some(object) = value.as_object_mut() {
-            object.insert(COMMAND.to_owned(), asked.as_str().into());
+            object.insert(COMMAND.to_owned(), asked.kind.as_str().into());
         }
-        let def = self.to_client.response(asked.as_str());
+        if let Some(given) = &asked.given {
+            let data = value.get("data").cloned().unwrap_or_default();
+            self.announce(given, Ok(&data), out);
+        }
+        let def = self.to_client.response(asked.kind.as_str());
         let carried = def.and_then(|def| self.to_client.carry(def, value, &self.account));
         if let (Some(given), Some(carried)) = (given, &carried) {
             let shown = carried.pointer(MESSAGES).and_then(Value::as_array).map_or(given, Vec::len);
             self.account.hidden_messages = given.saturating_sub(shown) as u64;
         }
-        if !carried.is_some_and(|carried| self.emit_value(&carried, out)) {
-            let text = format!("the server's response to `{kind}` cannot be said in this dialect");
-            self.fail_command(id, asked, &text, out);
+        let is_after_end =
+            matches!(kind.ended_work(), Some(EndedWork::Run | EndedWork::Retry)) && self.is_probing();
+        match carried.map(|carried| typed::<Outbound>(&carried)) {
+            Some(Ok(frame)) if is_after_end => self.delayed.push(frame),
+            Some(Ok(frame)) if !frame.is_refused(self.client.base()) => self.emit(frame, out),
+            _ => {
+                let text = format!("the server's response to `{kind}` cannot be said in this dialect");
+                self.fail_command(id, asked.kind, &text, out);
+            }
         }
     }
 
@@ -77,10 +91,16 @@ impl Front {
                 out.notices.push(format!("a prompt failed after its success response: {text}"));
             }
             Origin::Client(asked) => {
+                if let Some(given) = &asked.given {
+                    self.announce(given, Err(&text), out);
+                }
                 let response = match self.client.dialect.record().error_style {
-                    DialectErrorStyle::Echo => {
-                        RpcErrorResponse { id, command: asked.as_str().to_owned(), error: text, code: None }
-                    }
+                    DialectErrorStyle::Echo => RpcErrorResponse {
+                        id,
+                        command: asked.kind.as_str().to_owned(),
+                        error: text,
+                        code: None,
+                    },
                     DialectErrorStyle::Parse => RpcErrorResponse {
                         id: None,
                         command: "parse".to_owned(),
