@@ -13,7 +13,7 @@
 //! - [`store_entry`], [`store_key`]: put a login or a key into the file.
 //! - [`request`]: requests for tokens, and entries of `auth.json` from their answers; no IO.
 //! - [`lock`], [`auth_file`]: the lock of `auth.json`, and its entries; `database`: those of omp's database.
-//! - `client`, `device`, `browser`: the ways to log in; `account_models`: the models that the account may use.
+//! - `client`, `device`, `browser`, [`callback`]: the ways to log in; `account_models`: the models that the account may use.
 //! - [`refresh`](mod@refresh): renews the token of a provider before a request.
 //!
 //! ```
@@ -34,6 +34,7 @@
 mod account_models;
 pub mod auth_file;
 mod browser;
+pub mod callback;
 mod client;
 mod database;
 mod device;

@@ -44,7 +44,16 @@ impl AuthLock {
     ///
     /// Those of [`Self::acquire`].
     pub async fn acquire_within(patience: Duration, file: &Path) -> io::Result<Self> {
-        let mut folder = fs::canonicalize(file)?.into_os_string();
+        Self::acquire_beside(patience, &fs::canonicalize(file)?).await
+    }
+
+    /// Waits for the lock of this name for up to `patience`; there need not be a file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::acquire`].
+    pub async fn acquire_beside(patience: Duration, name: &Path) -> io::Result<Self> {
+        let mut folder = name.as_os_str().to_owned();
         folder.push(".lock");
         let folder = PathBuf::from(folder);
         let deadline = Instant::now() + patience;
