@@ -9,6 +9,7 @@
 //!
 //! - [`Mock`]: the server: [`Mock::bind`], then [`Mock::serve`].
 //! - [`Journal`], [`ReceivedRequest`]: the requests so far, without keys and tokens.
+//! - [`mcp`]: the scripted server of the Model Context Protocol, to test its clients.
 //!
 //! One server speaks Anthropic Messages, OpenAI Chat Completions, OpenAI Responses (also as Azure and ChatGPT speak it),
 //! Google's Gemini API, Mistral's chat completions, Amazon Bedrock's Converse API and the messages of pi's gateway, distinguished
@@ -52,6 +53,7 @@ mod google;
 mod handle;
 mod journal;
 mod logins;
+pub mod mcp;
 mod mistral;
 mod pi_messages;
 mod prompt_context;

@@ -1,0 +1,305 @@
+//! The scripted server over streamable HTTP: each message is a request, whose answer is a message or a stream of them.
+
+use super::{
+    conversation::{Conversation, McpState, Sent, VERSIONS},
+    script::McpScript,
+};
+use crate::{
+    Journal, ReceivedRequest,
+    connection::{Connection, CuttableListener},
+    journal::lock,
+};
+use axum::{
+    body::{Body, Bytes, to_bytes},
+    extract::{ConnectInfo, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    response::Response,
+};
+use futures_util::stream;
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    fs::File,
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+use tokio::{net::TcpListener, sync::mpsc};
+
+/// Size limit of a message: 64 MiB.
+const MAX_BODY: usize = 64 * 1024 * 1024;
+
+/// Messages that wait for the client to read.
+const QUEUE: usize = 16;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+/// A scripted MCP server that is bound to an address. Any path is its endpoint.
+pub struct McpMock {
+    listener: TcpListener,
+    address: SocketAddr,
+    script: McpScript,
+    journal: Arc<Journal>,
+}
+
+/// What all requests share.
+struct Shared {
+    state: Arc<McpState>,
+    sessions: Mutex<BTreeMap<String, Arc<Conversation>>>,
+    /// In place of sessions, where there are none.
+    single: Arc<Conversation>,
+    journal: Arc<Journal>,
+}
+
+impl McpMock {
+    /// Binds `address`; port 0 takes any free one. Connections wait until [`McpMock::serve`] runs.
+    ///
+    /// # Errors
+    ///
+    /// The address cannot be bound.
+    pub async fn bind(address: SocketAddr, script: McpScript) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address, script, journal: Arc::new(Journal::new(None)) })
+    }
+
+    /// Appends every request to `file`, one JSON line each, without keys and tokens.
+    pub fn log_to(mut self, file: File) -> Self {
+        self.journal = Arc::new(Journal::new(Some(file)));
+        self
+    }
+
+    /// The bound address, with the real port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The journal of requests, before, during and after [`McpMock::serve`].
+    pub fn journal(&self) -> Arc<Journal> {
+        Arc::clone(&self.journal)
+    }
+
+    /// Serves until the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// None are known: failures to accept a connection are waited out.
+    pub async fn serve(self) -> io::Result<()> {
+        let state = McpState::new(self.script);
+        let single = Conversation::shared(Arc::clone(&state));
+        let shared = Shared { state, sessions: Mutex::default(), single, journal: self.journal };
+        let router = axum::Router::new().fallback(handle).with_state(Arc::new(shared));
+        let service = router.into_make_service_with_connect_info::<Connection>();
+        axum::serve(CuttableListener::new(self.listener), service).await
+    }
+}
+
+/// A refusal: a status, and what was expected.
+type Refusal = (StatusCode, String);
+
+async fn handle(
+    State(shared): State<Arc<Shared>>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    request: Request,
+) -> Response {
+    connection.admit();
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, MAX_BODY).await;
+    let message = body.map(|bytes| serde_json::from_slice::<Value>(&bytes).unwrap_or_default());
+    let message = message.unwrap_or_default();
+    let value = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let headers = parts.headers.iter().map(|(name, own)| (name.to_string(), value(own)));
+    let mut received = ReceivedRequest {
+        method: parts.method.to_string(),
+        path: parts.uri.path_and_query().map_or_else(String::new, ToString::to_string),
+        headers: headers.collect(),
+        bytes: message.to_string().len(),
+        body: message.clone(),
+        status: None,
+        refusal: None,
+        is_login: false,
+    };
+    let answered = shared.answer(&parts.method, &parts.headers, message, &connection).await;
+    let response = answered.unwrap_or_else(|(status, text)| {
+        received.refusal = Some(text.clone());
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = status;
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    });
+    received.status = Some(response.status().as_u16());
+    shared.journal.add(received);
+    response
+}
+
+impl Shared {
+    async fn answer(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        message: Value,
+        connection: &Connection,
+    ) -> Result<Response, Refusal> {
+        self.check_key(headers)?;
+        let session = headers.get(&SESSION).and_then(|value| value.to_str().ok());
+        match *method {
+            Method::POST => {}
+            Method::DELETE => {
+                let ended = session.and_then(|session| lock(&self.sessions).remove(session));
+                let status = if ended.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+                return Ok(respond(status, Body::empty()));
+            }
+            _ => {
+                return Err((StatusCode::METHOD_NOT_ALLOWED, "there is no stream beside answers".to_owned()));
+            }
+        }
+        check_headers(headers)?;
+        if !message.is_object() {
+            return Err((StatusCode::BAD_REQUEST, "expected a message of JSON-RPC".to_owned()));
+        }
+        let is_first = message["method"] == "initialize";
+        let (conversation, id) = match session {
+            _ if self.state.script.without_sessions => (Arc::clone(&self.single), None),
+            None if is_first => {
+                let conversation = Conversation::new(Arc::clone(&self.state));
+                let mut sessions = lock(&self.sessions);
+                let id = format!("scripted-session-{}", sessions.len() + 1);
+                sessions.insert(id.clone(), Arc::clone(&conversation));
+                (conversation, Some(id))
+            }
+            None => {
+                return Err((
+                    StatusCode::BAD_REQUEST,
+                    "mcp-session-id: expected that of the session".to_owned(),
+                ));
+            }
+            Some(id) => {
+                let known = lock(&self.sessions).get(id).cloned();
+                let unknown = || (StatusCode::NOT_FOUND, "mcp-session-id: the session is over".to_owned());
+                (known.ok_or_else(unknown)?, None)
+            }
+        };
+        let is_request = message.get("method").is_some() && !message["id"].is_null();
+        let id_of_request = message["id"].clone();
+        let (sender, sent) = mpsc::channel(QUEUE);
+        conversation.receive(message, sender);
+        if !is_request {
+            return Ok(respond(StatusCode::ACCEPTED, Body::empty()));
+        }
+        let mut response = play(sent, &id_of_request, connection).await;
+        if let Some(id) = id.and_then(|id| HeaderValue::from_str(&id).ok()) {
+            response.headers_mut().insert(SESSION, id);
+        }
+        Ok(response)
+    }
+
+    fn check_key(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let Some(key) = &self.state.script.key else { return Ok(()) };
+        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        match given.and_then(|given| given.strip_prefix("Bearer ")) == Some(key) {
+            true => Ok(()),
+            false => {
+                Err((StatusCode::UNAUTHORIZED, "authorization: expected the key of the script".to_owned()))
+            }
+        }
+    }
+}
+
+/// Refuses what a client must not send by MCP's own words.
+fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accepted = text(header::ACCEPT);
+    if !accepted.contains("application/json") || !accepted.contains("text/event-stream") {
+        let text = "accept: expected application/json and text/event-stream";
+        return Err((StatusCode::NOT_ACCEPTABLE, text.to_owned()));
+    }
+    if !text(header::CONTENT_TYPE).starts_with("application/json") {
+        let text = "content-type: expected application/json";
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, text.to_owned()));
+    }
+    if headers.contains_key(&VERSION) && !VERSIONS.contains(&text(VERSION)) {
+        let text = format!("mcp-protocol-version: expected one of {}", VERSIONS.join(", "));
+        return Err((StatusCode::BAD_REQUEST, text));
+    }
+    Ok(())
+}
+
+/// Plays what a request causes: a single message as such, anything else as a stream.
+async fn play(mut sent: mpsc::Receiver<Sent>, id: &Value, connection: &Connection) -> Response {
+    let first = loop {
+        match sent.recv().await {
+            Some(Sent::Stderr(text)) => eprint(&text),
+            Some(first) => break first,
+            // The request was cancelled.
+            None => return respond(StatusCode::ACCEPTED, Body::empty()),
+        }
+    };
+    match first {
+        Sent::Message(message) if message.get("method").is_none() && message["id"] == *id => {
+            let mut response = respond(StatusCode::OK, Body::from(message.to_string()));
+            let kind = HeaderValue::from_static("application/json");
+            response.headers_mut().insert(header::CONTENT_TYPE, kind);
+            response
+        }
+        Sent::Http(answer) => {
+            let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            let mut response = respond(status, Body::from(answer.body));
+            for (name, value) in answer.headers {
+                if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+                    response.headers_mut().insert(name, value);
+                }
+            }
+            response
+        }
+        first => {
+            let connection = connection.clone();
+            let pieces = stream::unfold((Some(first), sent), move |(next, mut sent)| {
+                let connection = connection.clone();
+                async move {
+                    let next = match next {
+                        Some(next) => next,
+                        None => sent.recv().await?,
+                    };
+                    let piece = piece(next, &connection)?;
+                    Some((Ok::<_, Infallible>(Bytes::from(piece)), (None, sent)))
+                }
+            });
+            let mut response = respond(StatusCode::OK, Body::from_stream(pieces));
+            let kind = HeaderValue::from_static("text/event-stream");
+            response.headers_mut().insert(header::CONTENT_TYPE, kind);
+            response
+        }
+    }
+}
+
+/// What goes over a stream; `None`: it ends.
+fn piece(sent: Sent, connection: &Connection) -> Option<String> {
+    match sent {
+        Sent::Message(message) => Some(format!("event: message\ndata: {message}\n\n")),
+        Sent::Raw(text) => Some(text),
+        Sent::Stderr(text) => {
+            eprint(&text);
+            Some(String::new())
+        }
+        Sent::Exit(_) => {
+            connection.cut();
+            None
+        }
+        Sent::Http(_) => None,
+    }
+}
+
+fn eprint(text: &str) {
+    // Nobody may read it.
+    let _ = io::Write::write_all(&mut io::stderr(), text.as_bytes());
+}
+
+fn respond(status: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response
+}
