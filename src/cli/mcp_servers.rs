@@ -5,12 +5,17 @@ use pi_rpc_config::{
     Config, Environment,
     mcp::{McpExposure, McpServers, McpValues},
 };
-use pi_rpc_mcp::{McpBridge, servers_section, tool_prefix};
+use pi_rpc_engine::matches_tool;
+use pi_rpc_mcp::{BRIDGE_TOOLS, McpBridge, servers_section, tool_prefix};
 use pi_rpc_protocol::Base;
 use pi_rpc_server::SessionOptions;
+use std::{path::PathBuf, sync::Arc};
 
 /// Stands in place of the path of an extension, as in pi.
 const PATH: &str = "builtin:mcp";
+
+/// The pattern of the tools of all servers.
+const ALL_TOOLS: &str = "mcp__*";
 
 /// Reads the servers, where the dialect's original connects some and nothing turns that off. `None`: there is nothing to connect.
 pub fn read(config: &Config, options: &HostOptions) -> Option<McpServers> {
@@ -42,7 +47,7 @@ pub fn read(config: &Config, options: &HostOptions) -> Option<McpServers> {
 }
 
 /// Connects the servers when the session begins.
-pub fn attach(found: McpServers, values: McpValues, session: &mut SessionOptions) {
+pub fn attach(found: McpServers, values: McpValues, log: PathBuf, session: &mut SessionOptions) {
     // What options say about tools that a server may still bring is no slip.
     let enabled = found.servers.iter().filter(|entry| entry.is_enabled);
     let prefixes: Vec<String> = enabled.map(|entry| tool_prefix(&entry.name)).collect();
@@ -51,12 +56,22 @@ pub fn attach(found: McpServers, values: McpValues, session: &mut SessionOptions
         prefixes.iter().any(|prefix| prefix.starts_with(beginning) || beginning.starts_with(prefix))
     };
     let entries = &mut session.tool_selection.entries;
-    entries.retain(|entry| !may_come(&entry.pattern) && entry.pattern != "tool_search");
+    entries.retain(|entry| {
+        !may_come(&entry.pattern) && !BRIDGE_TOOLS.iter().any(|tool| matches_tool(&entry.pattern, tool))
+    });
     if let Some(source) = &mut session.extension_setup.prompt_source {
         source.mcp_servers = servers_section(found.servers.iter());
     }
     session.extension_setup.extensions.push(PATH.to_owned());
-    session.built_in = Some(McpBridge::new(found.servers, found.errors, values));
+    let bridge = McpBridge::new(found.servers, found.errors, values, log);
+    // The tools for resources count as those of servers, whose names they do not have.
+    let excludes_all = session.tool_selection.excluded.iter().any(|pattern| pattern == ALL_TOOLS);
+    session.built_in = Some(Arc::new(if excludes_all { bridge.without_resources() } else { bridge }));
+}
+
+/// The file for what servers log.
+pub fn log_file(config: &Config) -> PathBuf {
+    config.directories.agent.join("mcp.log")
 }
 
 /// The values of variables and headers.

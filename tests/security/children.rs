@@ -15,12 +15,10 @@ enum Gets {
 }
 
 /// The files that start processes, with how many places in them do so.
-const PLACES: [(&str, usize, Gets); 18] = [
+const PLACES: [(&str, usize, Gets); 17] = [
     // The watcher of processes, which gets none.
     ("processes/process_watcher.rs", 1, Gets::Named),
-    // A server of tools that an editor hands over.
-    ("mcp/client_servers.rs", 1, Gets::NoKeys),
-    // A server of `mcp.json`.
+    // A server of `mcp.json`, or of an ACP client.
     ("mcp/stdio.rs", 1, Gets::NoKeys),
     // A server that answers in place of this program.
     ("acp/agent_process.rs", 1, Gets::All),

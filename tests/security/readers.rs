@@ -75,16 +75,6 @@ const READERS: &[(&str, &str, &str)] = &[
     ("acp/agent.rs", "StreamReader::new(lines(", "`acp/input.rs`: `--max-frame`, a parse error"),
     ("acp/agent.rs", "ByteStreams::new(", "what `acp/input.rs` passes"),
     (
-        "mcp/client_servers.rs",
-        ".serve(pipes)",
-        "rmcp: lines of 16 MiB (DEFAULT_MAX_LINE_LENGTH), longer ones are left out",
-    ),
-    (
-        "mcp/client_servers.rs",
-        "StreamableHttpClientTransport::from_config(",
-        "rmcp: bodies and events of 16 MiB, an error",
-    ),
-    (
         "acp/backend/connection.rs",
         "StreamReader::new(lines(",
         "`acp/input.rs`: `--max-frame`, the agent is ended",

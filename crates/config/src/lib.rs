@@ -4,8 +4,8 @@
 //! chooses the models of a session, and [`Keys`] resolves credentials when a model is called.
 //!
 //! The files are pi's own and are only read: `settings.json`, `models.json` and `auth.json` of the agent directory, and
-//! `settings.json` of the project; in omp also `agent.db`, a database of keys and logins. The one file that is written is
-//! `trust.json`, by [`save_decision`]. This crate opens no network connection and calls no model. It starts a process only where
+//! `settings.json` of the project; in omp also `agent.db`, a database of keys and logins. The files that are written are
+//! `trust.json`, by [`save_decision`], and `mcp.json`, by [`mcp_file`]. This crate opens no network connection and calls no model. It starts a process only where
 //! a key or a header is given as a command, and only when that value is needed. What a project brings along runs and is read only
 //! as far as [`Approval`] admits it.
 //!
@@ -17,14 +17,14 @@
 //! - [`catalogue`]: built-in models and providers. [`registered`]: providers that extensions register. `registry`: all models:
 //!   the catalogue, `models.json` and registered providers together.
 //! - [`login_kinds`]: where tokens of providers come from, as data.
-//! - [`mcp`]: the servers of `mcp.json`; `mcp_entry`: one of them.
+//! - [`mcp`]: the servers of `mcp.json`; `mcp_entry`, [`mcp_oauth`]: one of them; [`mcp_file`]: changes of the file.
 //! - `unhonoured`: settings of pi that are not read, with their reasons.
 //! - `value`, [`keys`]: values of keys and headers.
 //! - [`thinking`], [`pattern`], [`reference`](mod@reference), [`select`](mod@select): thinking levels, globs over names of
 //!   models, what a name means, and selection of models.
 //! - [`prompt`]: finds and reads instructions, skills, prompt templates and rules.
 //!
-//! `disk`, `decisions`, `command`, `credential_database`, [`mcp`] and [`prompt`] are the only parts that touch the machine; everything
+//! `disk`, `decisions`, `command`, `credential_database`, [`mcp`], [`mcp_file`] and [`prompt`] are the only parts that touch the machine; everything
 //! else works on texts.
 //!
 //! Sources of the rules: pi's published `models.md`, `settings.md` and `providers.md`, and pi 0.73.1 observed.
@@ -64,6 +64,8 @@ pub mod login_kinds;
 mod login_use;
 pub mod mcp;
 mod mcp_entry;
+pub mod mcp_file;
+pub mod mcp_oauth;
 pub mod models_file;
 mod named_model;
 mod object_file;

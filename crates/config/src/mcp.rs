@@ -127,8 +127,10 @@ impl Reading {
             }
             let mut whole = written.clone();
             whole.extend(change.clone());
-            let entry =
-                read_entry(name, &Value::Object(whole.clone()), &before.source, before.is_of_project)?;
+            let entry = McpEntry {
+                changed_by: Some(path.to_owned()),
+                ..read_entry(name, &Value::Object(whole.clone()), &before.source, before.is_of_project)?
+            };
             (*written, *before) = (whole, entry);
             return Ok(());
         }
@@ -183,7 +185,7 @@ impl McpValues {
 }
 
 /// The time limit of a request without `timeout`.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The user's file and the project's, to be written.
 pub fn files(config: &Config) -> (PathBuf, PathBuf) {

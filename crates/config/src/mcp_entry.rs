@@ -1,6 +1,9 @@
 //! One entry of `mcpServers`: its fields, checked one by one.
 
-use super::mcp::TIMEOUT;
+use super::{
+    mcp::TIMEOUT,
+    mcp_oauth::{McpOAuth, read_oauth},
+};
 use pi_rpc_protocol::JsonObject;
 use serde_json::Value;
 use std::{
@@ -29,6 +32,8 @@ pub struct McpEntry {
     pub source: PathBuf,
     /// Whether that is the project's.
     pub is_of_project: bool,
+    /// The project's file, where that changes it.
+    pub changed_by: Option<PathBuf>,
 }
 
 /// How a server is reached. Values of `env` and `headers` are as written: see [`McpValues`](super::mcp::McpValues).
@@ -51,6 +56,8 @@ pub enum McpTransport {
         url: String,
         /// Headers of every request.
         headers: Vec<(String, String)>,
+        /// How a login is made where there is no header `Authorization`.
+        oauth: Box<McpOAuth>,
     },
 }
 
@@ -74,6 +81,28 @@ impl McpEntry {
         let of_pattern =
             || self.tool_exposure.iter().find(|(pattern, _)| pattern.contains('*') && matches(pattern, tool));
         exact.or_else(of_pattern).map_or(self.exposure, |(_, exposure)| *exposure)
+    }
+
+    /// The address, and how a login is made there; `None`: none is made, as there is a header `Authorization`, or no address.
+    pub fn oauth(&self) -> Option<(&str, &McpOAuth)> {
+        match &self.transport {
+            McpTransport::Http { url, headers, oauth }
+                if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) =>
+            {
+                Some((url, oauth))
+            }
+            _ => None,
+        }
+    }
+
+    /// The command line or the address, as it is written.
+    pub fn place(&self) -> String {
+        match &self.transport {
+            McpTransport::Stdio { command, args, .. } => {
+                std::iter::once(command).chain(args).map(String::as_str).collect::<Vec<_>>().join(" ")
+            }
+            McpTransport::Http { url, .. } => url.clone(),
+        }
     }
 
     /// Whether tools of the server can have this exposure.
@@ -185,7 +214,7 @@ fn base_fields(fields: &JsonObject) -> Result<McpEntry, String> {
     }
     Ok(McpEntry {
         name: String::new(),
-        transport: McpTransport::Http { url: String::new(), headers: Vec::new() },
+        transport: McpTransport::Http { url: String::new(), headers: Vec::new(), oauth: Box::default() },
         timeout,
         is_enabled,
         exposure: own,
@@ -193,6 +222,7 @@ fn base_fields(fields: &JsonObject) -> Result<McpEntry, String> {
         description,
         source: PathBuf::new(),
         is_of_project: false,
+        changed_by: None,
     })
 }
 
@@ -206,7 +236,8 @@ fn http(fields: &JsonObject, url: String) -> Result<McpTransport, String> {
         return Err("auth (the token of a provider's login) is not supported; expected headers".to_owned());
     }
     let headers = texts(fields.get("headers")).ok_or("headers must map names to strings")?;
-    Ok(McpTransport::Http { url, headers })
+    let oauth = Box::new(read_oauth(fields.get("oauth"))?);
+    Ok(McpTransport::Http { url, headers, oauth })
 }
 
 fn stdio(fields: &JsonObject, command: String) -> Result<McpTransport, String> {

@@ -40,3 +40,20 @@ pub fn create(path: &Path) -> io::Result<File> {
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     create(path)?.write_all(text.as_bytes())
 }
+
+/// Appends to a regular file in one write, and makes it where it is missing.
+///
+/// # Errors
+///
+/// Those of the system; [`io::ErrorKind::Other`] for whatever is no regular file.
+pub fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A pipe without a reader must not block.
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    let mut options = OpenOptions::new();
+    let mut file =
+        options.append(true).create(true).mode(FILE).custom_flags(flags.bits().cast_signed()).open(path)?;
+    match file.metadata()?.is_file() {
+        true => file.write_all(bytes),
+        false => Err(io::Error::other("not a regular file")),
+    }
+}

@@ -1,25 +1,27 @@
 //! From the servers of `mcp.json` to tools of a session.
 //!
 //! The bridge speaks as an extension does. It registers at once, so that no start waits for a server; the first run waits for servers
-//! with tools that are declared from the start, `tool_search` for all of them.
+//! with tools that are declared from the start, `tool_search` and the tools for resources for all of them. A server whose connection
+//! is closed is connected again by the next call of its tools.
 
+mod calls;
+mod notices;
+mod resources;
 mod tool_search;
 
 use super::{
     client::closed_reason,
-    content::{progress, tool_result},
     naming::tool_names,
-    server::{ConnectedServer, connect},
+    server::{ConnectedServer, Surroundings, connect},
     status::{exposure_name, needs_search},
     tool::Tool,
 };
 use pi_rpc_config::mcp::{McpEntry, McpExposure, McpValues};
 use pi_rpc_extension::{BuiltIn, BuiltInOutput, BuiltInSession};
 use pi_rpc_protocol::{
-    AgentToolResult, ExtensionCommand, ExtensionCommandCall, ExtensionDone, ExtensionFailed, ExtensionQuery,
-    ExtensionRegister, ExtensionSetActiveTools, ExtensionTool, ExtensionToolCall, ExtensionToolResult,
-    ExtensionToolUpdate, ExtensionUICall, HookName, NotifyRequest, NotifyType, QueryKind,
-    RpcExtensionUIRequest, ToExtension,
+    AgentToolResult, ExtensionCommand, ExtensionDone, ExtensionFailed, ExtensionQuery, ExtensionRegister,
+    ExtensionSetActiveTools, ExtensionTool, ExtensionToolCall, ExtensionToolResult, HookName, QueryKind,
+    ToExtension,
 };
 use serde_json::{Value, json};
 use std::{
@@ -39,6 +41,9 @@ use tokio::{
 const SEARCH: &str = "tool_search";
 const COMMAND: &str = "mcp";
 
+/// The tools of the bridge itself.
+pub const BRIDGE_TOOLS: [&str; 4] = [SEARCH, resources::TOOLS[0], resources::TOOLS[1], resources::TOOLS[2]];
+
 /// How long the first run waits for servers with declared tools, and a search for all.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -57,12 +62,20 @@ pub struct McpBridge {
     /// What is wrong with their configuration.
     errors: Vec<String>,
     values: Arc<McpValues>,
+    /// The file for what servers log.
+    log: PathBuf,
+    offers_resources: bool,
 }
 
 impl McpBridge {
-    /// These servers; `errors`: what is wrong with the files, for the user.
-    pub fn new(servers: Vec<McpEntry>, errors: Vec<String>, values: McpValues) -> Arc<Self> {
-        Arc::new(Self { servers, errors, values: Arc::new(values) })
+    /// These servers; `errors`: what is wrong with the files, for the user; `log`: the file for what servers log.
+    pub fn new(servers: Vec<McpEntry>, errors: Vec<String>, values: McpValues, log: PathBuf) -> Self {
+        Self { servers, errors, values: Arc::new(values), log, offers_resources: true }
+    }
+
+    /// The same without tools for resources.
+    pub fn without_resources(self) -> Self {
+        Self { offers_resources: false, ..self }
     }
 }
 
@@ -72,13 +85,17 @@ impl BuiltIn for McpBridge {
         let BuiltInSession { frames, output, directory, processes, secrets } = session;
         let servers = self.servers.iter().map(|entry| Server::new(entry.clone())).collect();
         let errors = self.errors.clone();
-        let starts = Starts { values: self.values.clone(), directory, processes, secrets };
+        let environment = secrets.child_environment();
+        let log = Some(self.log.clone());
+        let surroundings = Surroundings { directory, processes, environment, secrets, log };
         let bridge = Running {
             servers,
             errors,
             output,
             events,
-            starts,
+            values: self.values.clone(),
+            surroundings,
+            offers_resources: self.offers_resources,
             calls: HashMap::new(),
             waiting: Vec::new(),
             searches: BTreeMap::new(),
@@ -92,18 +109,11 @@ impl BuiltIn for McpBridge {
     }
 }
 
-/// What servers are started with.
-#[derive(Clone)]
-struct Starts {
-    values: Arc<McpValues>,
-    directory: PathBuf,
-    processes: pi_rpc_processes::Processes,
-    secrets: pi_rpc_files::secrets::Secrets,
-}
-
 struct Server {
     entry: McpEntry,
     state: State,
+    /// Counts its connections: what an earlier one reports is of no use.
+    attempt: u64,
     /// Its tools, each with the name for the model.
     tools: Vec<(String, Tool)>,
     notes: Vec<String>,
@@ -113,16 +123,23 @@ enum State {
     Disabled,
     Connecting,
     Connected(Arc<ConnectedServer>),
+    /// It has ended; the next call connects it again.
+    Disconnected(String),
     Failed(String),
 }
 
 /// What a server's task reports.
 enum Event {
-    Connected(usize, Result<ConnectedServer, String>),
-    Listed(usize, Vec<Tool>, Vec<String>),
-    Closed(usize, String),
+    /// The server at this place, in this attempt, is connected or has failed.
+    Connected(usize, u64, Result<ConnectedServer, String>),
+    /// It has other tools.
+    Listed(usize, u64, Vec<Tool>, Vec<String>),
+    /// Its connection is closed, for this reason.
+    Closed(usize, u64, String),
     /// A call has ended; this is its id.
     Ended(String),
+    /// A call was not performed, as the server has ended the session before.
+    Again(usize, u64, ExtensionToolCall),
 }
 
 /// A search that waits for servers, or for the list of tools.
@@ -137,9 +154,11 @@ struct Running {
     errors: Vec<String>,
     output: BuiltInOutput,
     events: mpsc::Sender<Event>,
-    starts: Starts,
+    values: Arc<McpValues>,
+    surroundings: Surroundings,
+    offers_resources: bool,
     calls: HashMap<String, AbortHandle>,
-    /// Hooks and searches that wait for servers, by the ids of their requests.
+    /// What waits for servers.
     waiting: Vec<Waiting>,
     /// Searches that wait for the list of tools, by the ids of their queries; with the id of the call.
     searches: BTreeMap<String, (String, Search)>,
@@ -151,31 +170,53 @@ struct Running {
     has_reported: bool,
 }
 
+/// What waits for servers, by the ids of their requests.
 enum Waiting {
+    /// The first run, for servers with declared tools.
     Run(String),
+    /// A search, for all.
     Search(String, Search),
+    /// A tool for resources, for all.
+    Resources(ExtensionToolCall),
+    /// A call, for its server; whether it was tried before.
+    Call(usize, ExtensionToolCall, bool),
+    /// `/mcp reconnect`, for its server.
+    Reconnect(usize, String),
+}
+
+impl Waiting {
+    fn id(&self) -> &str {
+        match self {
+            Self::Run(id) | Self::Search(id, _) | Self::Reconnect(_, id) => id,
+            Self::Resources(call) | Self::Call(_, call, _) => &call.id,
+        }
+    }
+
+    /// Whether it goes on without the servers after a while; others wait as long as connecting may take.
+    const fn is_limited(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Search(..) | Self::Resources(_))
+    }
 }
 
 impl Server {
     fn new(entry: McpEntry) -> Self {
         let state = if entry.is_enabled { State::Connecting } else { State::Disabled };
-        Self { entry, state, tools: Vec::new(), notes: Vec::new() }
+        Self { entry, state, attempt: 0, tools: Vec::new(), notes: Vec::new() }
     }
 
     const fn is_settled(&self) -> bool {
         !matches!(self.state, State::Connecting)
     }
 
-    /// The state, in words.
-    fn line(&self) -> String {
-        let (name, exposure) = (&self.entry.name, exposure_name(self.entry.exposure));
+    /// The connection, while it is one, if the model may read the server's resources.
+    fn with_resources(&self) -> Option<&Arc<ConnectedServer>> {
         match &self.state {
-            State::Disabled => format!("{name}: disabled ({exposure})"),
-            State::Connecting => format!("{name}: connecting ({exposure})"),
-            State::Connected(_) => format!("{name}: connected, {} tools ({exposure})", self.tools.len()),
-            State::Failed(error) => {
-                format!("{name}: failed ({exposure})\n    {}", error.replace('\n', "\n    "))
+            State::Connected(server)
+                if server.has_resources && self.entry.exposure != McpExposure::Hidden =>
+            {
+                Some(server)
             }
+            _ => None,
         }
     }
 }
@@ -236,18 +277,18 @@ impl Running {
                     self.has_waited = true;
                     return self.output.send(ExtensionDone { id: hook.id, result: None }).await;
                 }
-                self.waiting.push(Waiting::Run(hook.id));
-                self.limit.get_or_insert_with(|| Instant::now() + START_TIMEOUT);
+                self.wait(Waiting::Run(hook.id)).await;
             }
             ToExtension::ToolCall(call) if call.tool_name == SEARCH => self.begin_search(call).await,
-            ToExtension::ToolCall(call) => self.call(call).await,
+            ToExtension::ToolCall(call) if resources::TOOLS.contains(&&*call.tool_name) => {
+                self.wait(Waiting::Resources(call)).await;
+            }
+            ToExtension::ToolCall(call) => self.call(call, false).await,
             ToExtension::Cancel(cancel) => {
                 if let Some(call) = self.calls.remove(&cancel.id) {
                     call.abort();
                 }
-                self.waiting.retain(
-                    |it| !matches!(it, Waiting::Run(id) | Waiting::Search(id, _) if *id == cancel.id),
-                );
+                self.waiting.retain(|it| it.id() != cancel.id);
                 self.searches.retain(|_, (id, _)| *id != cancel.id);
                 self.fail(cancel.id, "The call was cancelled.".to_owned()).await;
             }
@@ -256,7 +297,7 @@ impl Running {
                     self.search(id, search, answer.data.unwrap_or_default()).await;
                 }
             }
-            ToExtension::Command(command) => self.show(command).await,
+            ToExtension::Command(command) => self.command(command).await,
             ToExtension::Event(_)
             | ToExtension::UiAnswer(_)
             | ToExtension::Response(_)
@@ -269,6 +310,9 @@ impl Running {
         let mut tools = Vec::new();
         if self.servers.iter().any(|server| server.entry.is_enabled && needs_search(&server.entry)) {
             tools.push(search_tool());
+        }
+        if let Some(exposure) = self.resource_exposure() {
+            tools.extend(resources::definitions(exposure != McpExposure::Direct));
         }
         for server in &self.servers {
             for (name, tool) in &server.tools {
@@ -307,13 +351,35 @@ impl Running {
         self.output.send(register).await;
     }
 
-    /// Connects a server, beside everything else, and follows it.
-    fn start(&self, at: usize) {
-        let entry = self.servers[at].entry.clone();
-        let Starts { values, directory, processes, secrets } = self.starts.clone();
+    /// Waits for servers with this; goes on at once where they are there.
+    async fn wait(&mut self, waiting: Waiting) {
+        if self.is_ready(&waiting) {
+            return self.go_on(vec![waiting]).await;
+        }
+        if waiting.is_limited() {
+            self.limit.get_or_insert_with(|| Instant::now() + START_TIMEOUT);
+        }
+        self.waiting.push(waiting);
+    }
+
+    fn is_ready(&self, waiting: &Waiting) -> bool {
+        match waiting {
+            Waiting::Run(_) => self.direct_servers_are_settled(),
+            Waiting::Search(..) | Waiting::Resources(_) => self.servers.iter().all(Server::is_settled),
+            Waiting::Call(at, ..) | Waiting::Reconnect(at, _) => self.servers[*at].is_settled(),
+        }
+    }
+
+    /// Connects a server, beside everything else.
+    fn start(&mut self, at: usize) {
+        let server = &mut self.servers[at];
+        server.attempt += 1;
+        server.state = State::Connecting;
+        let (entry, attempt) = (server.entry.clone(), server.attempt);
+        let (values, surroundings) = (self.values.clone(), self.surroundings.clone());
         let events = self.events.downgrade();
         tokio::spawn(async move {
-            let connecting = connect(&entry, &values, &directory, &processes, &secrets);
+            let connecting = connect(&entry, &values, &surroundings);
             // Each request has a limit of its own; so has the whole, with many pages of tools.
             let limit = entry.timeout.saturating_mul(3);
             let connected = timeout(limit, connecting).await;
@@ -321,14 +387,14 @@ impl Running {
             let connected = connected.unwrap_or_else(|_| late());
             if let Some(events) = events.upgrade() {
                 // Fails only when the session is over.
-                let _ = events.send(Event::Connected(at, connected)).await;
+                let _ = events.send(Event::Connected(at, attempt, connected)).await;
             }
         });
     }
 
     /// Reports changes of a server's tools, and its end.
     fn follow(&self, at: usize, server: &Arc<ConnectedServer>) {
-        let name = self.servers[at].entry.name.clone();
+        let (name, attempt) = (self.servers[at].entry.name.clone(), self.servers[at].attempt);
         let (events, inbox, server) =
             (self.events.downgrade(), server.client.inbox().clone(), Arc::downgrade(server));
         tokio::spawn(async move {
@@ -340,7 +406,7 @@ impl Running {
                 };
                 if let Some(reason) = reason {
                     if let Some(events) = events.upgrade() {
-                        let _ = events.send(Event::Closed(at, reason)).await;
+                        let _ = events.send(Event::Closed(at, attempt, reason)).await;
                     }
                     return;
                 }
@@ -348,7 +414,7 @@ impl Running {
                 let listed = server.relist(&name).await;
                 drop(server);
                 if let (Ok((tools, notes)), Some(events)) = (listed, events.upgrade()) {
-                    let _ = events.send(Event::Listed(at, tools, notes)).await;
+                    let _ = events.send(Event::Listed(at, attempt, tools, notes)).await;
                 }
                 let _ = timeout(RELIST_PAUSE, closed_reason(&mut closed)).await;
             }
@@ -356,38 +422,45 @@ impl Running {
     }
 
     async fn learn(&mut self, event: Event) {
+        let is_current = |it: &Self, at: usize, attempt: u64| it.servers[at].attempt == attempt;
         match event {
-            Event::Connected(at, Ok(server)) => {
-                let server = Arc::new(server);
-                self.follow(at, &server);
-                self.servers[at].state = State::Connected(server.clone());
-                self.offer(at, server.tools.clone(), server.notes.clone()).await;
-            }
-            Event::Connected(at, Err(error)) => self.servers[at].state = State::Failed(error),
-            Event::Listed(at, tools, notes) => {
+            Event::Connected(at, attempt, connected) if is_current(self, at, attempt) => match connected {
+                Ok(server) => {
+                    let server = Arc::new(server);
+                    self.follow(at, &server);
+                    self.servers[at].state = State::Connected(server.clone());
+                    self.offer(at, server.tools.clone(), server.notes.clone()).await;
+                }
+                Err(error) => self.servers[at].state = State::Failed(error),
+            },
+            Event::Listed(at, attempt, tools, notes) if is_current(self, at, attempt) => {
                 let is_same = self.servers[at].tools.iter().map(|(_, tool)| tool).eq(&tools);
                 if !is_same {
                     self.offer(at, tools, notes).await;
                 }
                 return;
             }
-            Event::Closed(at, reason) => {
-                // Its tools stay declared; calls of them say why they fail.
-                self.servers[at].state = State::Failed(reason);
+            Event::Closed(at, attempt, reason) if is_current(self, at, attempt) => {
+                // Its tools stay declared: a call of one connects it again.
+                self.servers[at].state = State::Disconnected(reason);
                 return;
             }
+            Event::Connected(..) | Event::Listed(..) | Event::Closed(..) => return,
             Event::Ended(id) => {
                 self.calls.remove(&id);
                 return;
             }
+            Event::Again(at, attempt, call) => {
+                if is_current(self, at, attempt) {
+                    self.servers[at].state =
+                        State::Disconnected("the server has ended the session".to_owned());
+                }
+                return self.call(call, true).await;
+            }
         }
         self.report_problems().await;
-        let is_ready = |waiting: &Waiting, it: &Self| match waiting {
-            Waiting::Run(_) => it.direct_servers_are_settled(),
-            Waiting::Search(..) => it.servers.iter().all(Server::is_settled),
-        };
         let (ready, waiting) =
-            std::mem::take(&mut self.waiting).into_iter().partition(|it| is_ready(it, self));
+            std::mem::take(&mut self.waiting).into_iter().partition(|it| self.is_ready(it));
         self.waiting = waiting;
         self.go_on(ready).await;
     }
@@ -417,10 +490,12 @@ impl Running {
     async fn stop_waiting(&mut self) {
         if self.waiting.iter().any(|it| matches!(it, Waiting::Run(_))) {
             let text = "MCP servers are still connecting; their tools become available once connected.";
-            self.notify(text.to_owned(), NotifyType::Info).await;
+            self.notify(text.to_owned(), pi_rpc_protocol::NotifyType::Info).await;
         }
-        let waiting = std::mem::take(&mut self.waiting);
-        self.go_on(waiting).await;
+        let (late, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(Waiting::is_limited);
+        self.waiting = waiting;
+        self.limit = None;
+        self.go_on(late).await;
     }
 
     async fn go_on(&mut self, ready: Vec<Waiting>) {
@@ -431,117 +506,13 @@ impl Running {
                     self.output.send(ExtensionDone { id, result: None }).await;
                 }
                 Waiting::Search(id, search) => self.query_tools(id, search).await,
+                Waiting::Resources(call) => self.begin_resources(call),
+                Waiting::Call(at, call, is_again) => self.call_settled(at, call, is_again).await,
+                Waiting::Reconnect(at, id) => self.report_reconnection(at, id).await,
             }
         }
-        if self.waiting.is_empty() {
+        if !self.waiting.iter().any(Waiting::is_limited) {
             self.limit = None;
         }
-    }
-
-    /// Reports what needs the user, once every server is connected or has failed.
-    async fn report_problems(&mut self) {
-        if self.has_reported || !self.servers.iter().all(Server::is_settled) {
-            return;
-        }
-        self.has_reported = true;
-        let mut lines: Vec<String> = self.errors.iter().map(|error| format!("  config: {error}")).collect();
-        for server in &self.servers {
-            if let State::Failed(error) = &server.state {
-                let first = error.lines().next().unwrap_or_default();
-                tracing::warn!("MCP server {}: {}", server.entry.name, error.replace('\n', "; "));
-                lines.push(format!("  {}: failed: {first}", server.entry.name));
-            }
-            lines.extend(server.notes.iter().map(|note| format!("  {}: {note}", server.entry.name)));
-        }
-        if !lines.is_empty() {
-            let text = format!("MCP servers need attention:\n{}\nRun /mcp to fix.", lines.join("\n"));
-            self.notify(text, NotifyType::Warning).await;
-        }
-    }
-
-    async fn notify(&mut self, message: String, kind: NotifyType) {
-        self.notices += 1;
-        let id = format!("mcp-{}", self.notices);
-        let request = NotifyRequest { id, message, notify_type: Some(kind) };
-        self.output
-            .send(ExtensionUICall { origin: None, request: RpcExtensionUIRequest::Notify(request) })
-            .await;
-    }
-
-    /// Serves `/mcp`.
-    async fn show(&mut self, command: ExtensionCommandCall) {
-        let (text, kind) = match command.arguments.trim() {
-            "" => {
-                let servers = self.servers.iter().map(Server::line);
-                let errors = self.errors.iter().map(|error| format!("config error: {error}"));
-                let lines: Vec<String> = servers.chain(errors).collect();
-                (
-                    if lines.is_empty() { "No MCP servers.".to_owned() } else { lines.join("\n") },
-                    NotifyType::Info,
-                )
-            }
-            _ => (
-                "Usage: /mcp (logins and reconnections are not supported here)".to_owned(),
-                NotifyType::Warning,
-            ),
-        };
-        self.notify(text, kind).await;
-        self.output.send(ExtensionDone { id: command.id, result: None }).await;
-    }
-
-    async fn fail(&self, id: String, error: String) {
-        self.output.send(ExtensionFailed { id, error }).await;
-    }
-
-    /// Calls a tool of a server, beside everything else.
-    async fn call(&mut self, call: ExtensionToolCall) {
-        let mut found = None;
-        for server in &self.servers {
-            if let Some((_, tool)) = server.tools.iter().find(|(name, _)| *name == call.tool_name) {
-                found = Some((server, tool.name.clone()));
-            }
-        }
-        let Some((server, tool)) = found else {
-            return self.fail(call.id, format!("Tool {} not found", call.tool_name)).await;
-        };
-        let name = server.entry.name.clone();
-        let State::Connected(connected) = &server.state else {
-            let reason = match &server.state {
-                State::Failed(reason) => format!("MCP server \"{name}\" is not connected: {reason}"),
-                _ => format!("MCP server \"{name}\" is still starting."),
-            };
-            return self.fail(call.id, reason).await;
-        };
-        let (client, output, events) =
-            (connected.client.clone(), self.output.clone(), self.events.downgrade());
-        let id = call.id.clone();
-        let task = tokio::spawn(async move {
-            let params = json!({ "name": tool, "arguments": call.arguments });
-            let (sender, mut news) = mpsc::channel(1);
-            let request = client.request_with_progress("tools/call", params, Some(sender));
-            tokio::pin!(request);
-            let outcome = loop {
-                tokio::select! {
-                    biased;
-                    outcome = &mut request => break outcome,
-                    Some(params) = news.recv() => {
-                        let partial_result = progress(&name, &tool, &params);
-                        output.send(ExtensionToolUpdate { id: call.id.clone(), partial_result }).await;
-                    }
-                }
-            };
-            match outcome {
-                Ok(result) => {
-                    let (result, is_error) = tool_result(&name, &tool, result);
-                    let is_error = is_error.then_some(true);
-                    output.send(ExtensionToolResult { id: call.id.clone(), result, is_error }).await;
-                }
-                Err(error) => output.send(ExtensionFailed { id: call.id.clone(), error }).await,
-            }
-            if let Some(events) = events.upgrade() {
-                let _ = events.send(Event::Ended(call.id)).await;
-            }
-        });
-        self.calls.insert(id, task.abort_handle());
     }
 }

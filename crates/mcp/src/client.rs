@@ -1,9 +1,10 @@
 //! Requests to a server and their answers, over any transport.
 
-use super::http::HttpTransport;
-use serde_json::{Value, json};
+use super::{http::HttpTransport, log::ServerLog};
+use serde_json::{Value, json, value::RawValue};
 use std::{
     collections::HashMap,
+    fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -21,6 +22,12 @@ const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-
 /// An error of JSON-RPC: there is no such method.
 const NO_METHOD: i64 = -32601;
 
+/// Why an answer cannot be read.
+const TOO_DEEP: &str = "the answer is no JSON, or nested deeper than 128 levels";
+
+/// The longest text of a server's error, in bytes; more is cut.
+const MAX_ERROR: usize = 16 * 1024;
+
 /// The way to a server.
 pub(crate) enum Transport {
     /// Takes messages for stdin; closing it ends the server.
@@ -36,11 +43,49 @@ pub(crate) struct Client {
     timeout: Duration,
 }
 
+/// Why a request has no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RequestError {
+    /// For this reason.
+    Failed(String),
+    /// With an error of JSON-RPC.
+    Refused { code: i64, text: String },
+    /// By a condition of the server or the network that may pass.
+    Transient(String),
+    /// The server no longer knows the session, and so has not performed the request.
+    SessionOver,
+}
+
+impl RequestError {
+    /// Whether the server has no such method.
+    pub(crate) const fn is_no_method(&self) -> bool {
+        matches!(self, Self::Refused { code: NO_METHOD, .. })
+    }
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(text) | Self::Transient(text) => f.write_str(text),
+            Self::Refused { code, text } => write!(f, "MCP error {code}: {text}"),
+            Self::SessionOver => f.write_str("HTTP 404: the server has ended the session"),
+        }
+    }
+}
+
+impl From<String> for RequestError {
+    fn from(text: String) -> Self {
+        Self::Failed(text)
+    }
+}
+
 /// Where messages of a server go.
 pub(crate) struct Inbox {
     outstanding: Mutex<HashMap<u64, Outstanding>>,
     /// The directory that the server may work in.
     root: String,
+    /// Where what the server logs goes.
+    log: Option<ServerLog>,
     /// Tells that the list of tools has changed.
     pub list_changed: Notify,
     /// Why the connection is over; `None`: it is not.
@@ -49,19 +94,37 @@ pub(crate) struct Inbox {
 
 /// A request without an answer.
 struct Outstanding {
-    answer: oneshot::Sender<Result<Value, String>>,
+    answer: oneshot::Sender<Result<Value, RequestError>>,
     /// Takes progress; the next one replaces what was not read.
     progress: watch::Sender<Option<Value>>,
 }
 
 impl Inbox {
-    pub(crate) fn new(root: String) -> Arc<Self> {
+    pub(crate) fn new(root: String, log: Option<ServerLog>) -> Arc<Self> {
         Arc::new(Self {
             outstanding: Mutex::default(),
             root,
+            log,
             list_changed: Notify::new(),
             closed: watch::Sender::new(None),
         })
+    }
+
+    /// Handles the text of a message; gives the answer to send, and whether it was a message at all.
+    pub(crate) fn receive_text(&self, text: &[u8]) -> (Option<Value>, bool) {
+        if let Ok(message) = serde_json::from_slice(text) {
+            return self.receive(&message);
+        }
+        // Anything else is no message, and there may be much of it.
+        if !text.trim_ascii_start().starts_with(b"{") {
+            return (None, false);
+        }
+        // Parts that are not read may be nested without a limit, so that the request is known.
+        let members: Result<HashMap<String, Box<RawValue>>, _> = serde_json::from_slice(text);
+        let id = members.ok().and_then(|members| members.get("id")?.get().parse().ok());
+        let outstanding = id.and_then(|id: u64| self.lock().remove(&id));
+        let known = outstanding.map(|it| it.answer.send(Err(RequestError::Failed(TOO_DEEP.to_owned()))));
+        (None, known.is_some())
     }
 
     /// Handles a message; gives the answer to send, and whether it was a message at all.
@@ -76,7 +139,7 @@ impl Inbox {
             (None, Some(id)) => {
                 let answer = match (message.get("result"), message.get("error")) {
                     (Some(result), None) => Ok(result.clone()),
-                    (_, Some(error)) => Err(error_text(error)),
+                    (_, Some(error)) => Err(refusal(error)),
                     (None, None) => return (None, false),
                 };
                 let known = id.as_u64().and_then(|id| self.lock().remove(&id));
@@ -112,6 +175,12 @@ impl Inbox {
                 }
                 (None, true)
             }
+            (Some("notifications/message"), None) => {
+                if let Some(log) = &self.log {
+                    log.write(message.get("params").unwrap_or(&Value::Null));
+                }
+                (None, true)
+            }
             (Some(_), None) => (None, true),
             (None, None) => (None, false),
         }
@@ -144,7 +213,7 @@ impl Client {
     }
 
     /// Opens the session; gives what the server says of itself.
-    pub(crate) async fn initialize(&self) -> Result<Value, String> {
+    pub(crate) async fn initialize(&self) -> Result<Value, RequestError> {
         let params = json!({
             "protocolVersion": VERSIONS[0],
             "capabilities": { "roots": {} },
@@ -154,10 +223,10 @@ impl Client {
         let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         if !VERSIONS.contains(&version) {
             let shown: String = version.chars().take(40).filter(|c| !c.is_control()).collect();
-            return Err(format!(
+            return Err(RequestError::Failed(format!(
                 "initialize: protocolVersion: expected one of {}, got \"{shown}\"",
                 VERSIONS.join(", ")
-            ));
+            )));
         }
         if let Transport::Http(http) = &self.transport {
             http.use_version(version);
@@ -171,7 +240,7 @@ impl Client {
     /// # Errors
     ///
     /// The server's error, the time limit, or the end of the connection.
-    pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, String> {
+    pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, RequestError> {
         self.request_with_progress(method, params, None).await
     }
 
@@ -181,7 +250,7 @@ impl Client {
         method: &str,
         mut params: Value,
         progress: Option<mpsc::Sender<Value>>,
-    ) -> Result<Value, String> {
+    ) -> Result<Value, RequestError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         if method == "tools/call" {
             params["_meta"] = json!({ "progressToken": id });
@@ -209,7 +278,7 @@ impl Client {
                     Ok(()) => is_sent = true,
                     Err(error) => break Err(error),
                 },
-                reason = closed_reason(&mut closed) => break Err(reason),
+                reason = closed_reason(&mut closed) => break Err(reason.into()),
                 Ok(()) = news.changed() => {
                     limit = Instant::now() + self.timeout;
                     let params = news.borrow_and_update().clone();
@@ -218,7 +287,7 @@ impl Client {
                         let _ = progress.try_send(params);
                     }
                 }
-                () = sleep_until(limit) => break Err(late()),
+                () = sleep_until(limit) => break Err(late().into()),
             }
         };
         // Dropped here, where it cancels what has no answer.
@@ -227,10 +296,10 @@ impl Client {
     }
 
     /// Sends a notification.
-    pub(crate) async fn notify(&self, method: &str, params: Value) -> Result<(), String> {
+    pub(crate) async fn notify(&self, method: &str, params: Value) -> Result<(), RequestError> {
         let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         let sent = tokio::time::timeout(self.timeout, self.send(&message)).await;
-        sent.unwrap_or_else(|_| Err(format!("{method}: the server does not read")))
+        sent.unwrap_or_else(|_| Err(format!("{method}: the server does not read").into()))
     }
 
     /// Ends the session, where that takes a message.
@@ -240,10 +309,11 @@ impl Client {
         }
     }
 
-    async fn send(&self, message: &Value) -> Result<(), String> {
+    async fn send(&self, message: &Value) -> Result<(), RequestError> {
         match &self.transport {
             Transport::Stdio(sender) => {
-                sender.send(format!("{message}\n")).await.map_err(|_| "the connection is closed".to_owned())
+                let sent = sender.send(format!("{message}\n")).await;
+                sent.map_err(|_| RequestError::Failed("the connection is closed".to_owned()))
             }
             Transport::Http(http) => http.post(message, &self.inbox).await,
         }
@@ -280,11 +350,12 @@ impl Drop for OpenRequest<'_> {
     }
 }
 
-/// The text of an error of JSON-RPC.
-fn error_text(error: &Value) -> String {
+/// An error of JSON-RPC.
+fn refusal(error: &Value) -> RequestError {
     let text = error.get("message").and_then(Value::as_str).unwrap_or("an error without a message");
+    let text = text[..text.floor_char_boundary(MAX_ERROR)].to_owned();
     match error.get("code").and_then(Value::as_i64) {
-        Some(code) => format!("MCP error {code}: {text}"),
-        None => text.to_owned(),
+        Some(code) => RequestError::Refused { code, text },
+        None => RequestError::Failed(text),
     }
 }

@@ -31,45 +31,38 @@
 //! # }
 //! ```
 
-use agent_client_protocol::v1::schema::{McpServer, McpServerHttp, McpServerStdio};
+use super::{
+    content::tool_result,
+    naming::tool_names,
+    server::{ConnectedServer, ServerAddress, Surroundings, connect_to},
+    stdio::ServerProcess,
+    tool::Tool,
+};
+use agent_client_protocol::v1::schema::McpServer;
 use pi_rpc_client::HostTool;
-use pi_rpc_files::secrets::ChildEnvironment;
+use pi_rpc_config::mcp::TIMEOUT;
+use pi_rpc_files::secrets::{ChildEnvironment, Secrets};
 use pi_rpc_model::types::ToolSpec;
-use pi_rpc_processes::{Group, Processes};
+use pi_rpc_processes::Processes;
 use pi_rpc_protocol::{AgentToolResult, HostToolDefinition, ImageContent, TextContent, UserContent};
 use pi_rpc_tools::{Block, ToolOutput};
-use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::{
-    RoleClient, ServiceExt as _,
-    model::{CallToolRequestParams, CallToolResult, ContentBlock, ResourceContents, Tool},
-    service::RunningService,
-    transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
-};
-use serde_json::Value;
-use std::{collections::HashMap, path::Path, process::Stdio, sync::Arc, time::Duration};
-use tokio::{
-    process::{Child, Command},
-    time::timeout,
-};
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
+use tokio::time::timeout;
 
-/// A connection to an MCP server. Dropping it ends the server.
-struct Connection {
-    service: RunningService<RoleClient, ()>,
-    /// The process of a server on stdio, with all that it has started.
-    _process: Option<(Child, Group)>,
-}
-
-/// Tools of connected MCP servers.
+/// Tools of connected MCP servers. Dropping the last clone ends the servers.
 #[derive(Clone, Default)]
 pub struct McpTools {
     tools: Arc<Vec<McpTool>>,
 }
 
 struct McpTool {
-    spec: ToolSpec,
-    /// The name at the server.
+    /// The name for the model.
     name: String,
-    connection: Arc<Connection>,
+    /// The name of its server.
+    server_name: String,
+    tool: Tool,
+    server: Arc<ConnectedServer>,
 }
 
 /// How long a server may take to start and to list its tools.
@@ -86,29 +79,33 @@ impl McpTools {
         directory: &Path,
         environment: &ChildEnvironment,
     ) -> Result<Self, String> {
+        let surroundings = Surroundings {
+            directory: directory.to_owned(),
+            processes: Processes::new(),
+            environment: environment.clone(),
+            secrets: Secrets::default(),
+            log: None,
+        };
         let mut tools: Vec<McpTool> = Vec::new();
+        let mut taken = BTreeSet::new();
         for (index, server) in servers.into_iter().enumerate() {
-            let (name, connecting) = match server {
-                McpServer::Stdio(server) => (server.name.clone(), McpTransport::Process(server)),
-                McpServer::Http(server) => (server.name.clone(), McpTransport::Http(server)),
-                McpServer::Sse(server) => {
-                    let text = "expected stdio or http, got sse, which MCP has given up";
-                    return Err(format!("mcpServers[{index}].type: {text} ({})", server.name));
-                }
-                _ => return Err(format!("mcpServers[{index}].type: expected stdio or http")),
-            };
-            let failed = |reason: String| format!("mcpServers[{index}] ({name}): {reason}");
-            let started = timeout(START_TIMEOUT, connecting.start(directory, environment)).await;
+            let (server_name, address) = address(server, directory)
+                .map_err(|(field, reason)| format!("mcpServers[{index}]{field}: {reason}"))?;
+            let failed = |reason: String| format!("mcpServers[{index}] ({server_name}): {reason}");
+            let connecting = connect_to(&server_name, address, TIMEOUT, &surroundings);
             let late = || format!("no answer within {START_TIMEOUT:?}");
-            let (connection, listed) = started.map_err(|_| failed(late()))?.map_err(failed)?;
-            for tool in listed {
-                let spec = spec(&name, &tool);
-                if !tools.iter().any(|other| other.spec.name == spec.name) {
-                    tools.push(McpTool {
-                        spec,
-                        name: tool.name.into_owned(),
-                        connection: connection.clone(),
-                    });
+            let connected = timeout(START_TIMEOUT, connecting).await;
+            let server = connected.map_err(|_| failed(late()))?.map_err(failed)?;
+            for note in server.notes() {
+                tracing::warn!("MCP server {server_name}: {note}");
+            }
+            let server = Arc::new(server);
+            let listed: Vec<&str> = server.tool_names().collect();
+            for (name, tool) in tool_names(&server_name, &listed, &taken).into_iter().zip(&server.tools) {
+                // A name is taken even by its hash where a server is named twice.
+                if taken.insert(name.clone()) {
+                    let (server_name, tool, server) = (server_name.clone(), tool.clone(), server.clone());
+                    tools.push(McpTool { name, server_name, tool, server });
                 }
             }
         }
@@ -117,7 +114,13 @@ impl McpTools {
 
     /// The tools, for the model.
     pub fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|tool| tool.spec.clone()).collect()
+        let spec = |it: &McpTool| ToolSpec {
+            name: it.name.clone(),
+            description: it.tool.description.clone(),
+            parameters: Value::Object(it.tool.parameters.clone()).into(),
+            exclusive: false,
+        };
+        self.tools.iter().map(spec).collect()
     }
 
     /// Runs a tool. Dropping the future cancels the call.
@@ -126,28 +129,37 @@ impl McpTools {
     ///
     /// There is no such tool, or its server fails.
     pub async fn run(&self, name: &str, arguments: &Value) -> Result<ToolOutput, String> {
-        let tool = self.tools.iter().find(|tool| tool.spec.name == name);
+        let tool = self.tools.iter().find(|tool| tool.name == name);
         let tool = tool.ok_or_else(|| format!("Tool {name} not found"))?;
-        let mut call = CallToolRequestParams::new(tool.name.clone());
-        call.arguments = arguments.as_object().cloned();
-        let result = tool.connection.service.call_tool(call).await;
-        result.map(output).map_err(|error| format!("{name}: {error}"))
+        let params = json!({ "name": tool.tool.name, "arguments": arguments });
+        let answer = tool.server.client.request("tools/call", params).await;
+        let answer = answer.map_err(|error| format!("{name}: {error}"))?;
+        let (result, is_error) = tool_result(&tool.server_name, &tool.tool.name, answer, false);
+        let content = result.content.into_iter().map(|block| match block {
+            UserContent::Text(text) => Block::Text(text.text),
+            UserContent::Image(image) => Block::Image { data: image.data, mime_type: image.mime_type },
+        });
+        Ok(ToolOutput {
+            content: content.collect(),
+            details: result.details,
+            structured: result.structured_content,
+            is_error,
+        })
     }
 
     /// The tools, for a server that calls them through its host.
     pub fn host_tools(&self) -> Vec<HostTool> {
         let tool = |tool: &McpTool| {
-            let ToolSpec { name, description, parameters, .. } = tool.spec.clone();
             let definition = HostToolDefinition {
-                name: name.clone(),
+                name: tool.name.clone(),
                 label: None,
-                description,
-                parameters: parameters.as_object().cloned().unwrap_or_default(),
+                description: tool.tool.description.clone(),
+                parameters: tool.tool.parameters.clone(),
                 hidden: None,
                 load_mode: None,
                 reads_skill_uris: None,
             };
-            let tools = self.clone();
+            let (tools, name) = (self.clone(), tool.name.clone());
             HostTool::new(definition, move |call| {
                 let (tools, name) = (tools.clone(), name.clone());
                 async move {
@@ -160,93 +172,27 @@ impl McpTools {
     }
 }
 
-/// A server that is to be connected.
-enum McpTransport {
-    Process(McpServerStdio),
-    Http(McpServerHttp),
-}
-
-impl McpTransport {
-    async fn start(
-        self,
-        directory: &Path,
-        environment: &ChildEnvironment,
-    ) -> Result<(Arc<Connection>, Vec<Tool>), String> {
-        let (service, _process) = match self {
-            Self::Process(server) => {
-                let mut command = Command::new(&server.command);
-                command.args(&server.args).current_dir(directory);
-                environment.withhold_keys(command.as_std_mut());
-                command.envs(server.env.iter().map(|variable| (&variable.name, &variable.value)));
-                let program = server.command.display();
-                command.stdin(Stdio::piped()).stdout(Stdio::piped());
-                let started = Processes::new().spawn(&mut command);
-                let (mut child, group) = started.map_err(|error| format!("{program}: {error}"))?;
-                let Some(pipes) = child.stdout.take().zip(child.stdin.take()) else {
-                    return Err(format!("{program}: it has no pipes"));
-                };
-                let service = ().serve(pipes).await.map_err(|error| error.to_string())?;
-                (service, Some((child, group)))
-            }
-            Self::Http(server) => {
-                // Fails if one is installed already.
-                let _ = rustls::crypto::ring::default_provider().install_default();
-                let mut headers = HashMap::new();
-                for header in server.headers {
-                    let name: HeaderName =
-                        header.name.parse().map_err(|_| format!("{}: no name of a header", header.name))?;
-                    let value: HeaderValue =
-                        header.value.parse().map_err(|_| format!("{}: no value of a header", header.name))?;
-                    headers.insert(name, value);
-                }
-                let config =
-                    StreamableHttpClientTransportConfig::with_uri(server.url).custom_headers(headers);
-                let transport = StreamableHttpClientTransport::from_config(config);
-                (().serve(transport).await.map_err(|error| error.to_string())?, None)
-            }
-        };
-        let tools = service.list_all_tools().await.map_err(|error| format!("tools/list: {error}"))?;
-        Ok((Arc::new(Connection { service, _process }), tools))
-    }
-}
-
-/// A tool as the model sees it: its name begins with that of its server.
-fn spec(server: &str, tool: &Tool) -> ToolSpec {
-    let letters = |text: &str| -> String {
-        text.chars().map(|it| if it.is_ascii_alphanumeric() || it == '-' { it } else { '_' }).collect()
-    };
-    let description = tool.description.as_deref().or(tool.title.as_deref());
-    ToolSpec {
-        name: format!("mcp__{}__{}", letters(server), letters(&tool.name)),
-        description: description.unwrap_or(&tool.name).to_owned(),
-        parameters: Value::Object((*tool.input_schema).clone()).into(),
-        exclusive: false,
-    }
-}
-
-/// The result of a call, as tools of this process have it.
-fn output(result: CallToolResult) -> ToolOutput {
-    let mut content: Vec<Block> = result.content.into_iter().map(block).collect();
-    if content.is_empty() {
-        let structured = result.structured_content.as_ref().map(Value::to_string);
-        content.push(Block::Text(structured.unwrap_or_else(|| "(no output)".to_owned())));
-    }
-    let structured = result.structured_content;
-    ToolOutput { content, details: structured, structured: None, is_error: result.is_error.unwrap_or(false) }
-}
-
-fn block(block: ContentBlock) -> Block {
-    match block {
-        ContentBlock::Text(text) => Block::Text(text.text),
-        ContentBlock::Image(image) => Block::Image { data: image.data, mime_type: image.mime_type },
-        ContentBlock::Audio(audio) => Block::Text(format!("[audio: {}]", audio.mime_type)),
-        ContentBlock::Resource(resource) => match resource.resource {
-            ResourceContents::TextResourceContents { text, .. } => Block::Text(text),
-            ResourceContents::BlobResourceContents { uri, .. } => Block::Text(format!("[binary: {uri}]")),
-            _ => Block::Text("[a resource of a kind that is not known]".to_owned()),
-        },
-        ContentBlock::ResourceLink(link) => Block::Text(format!("[{}]({})", link.name, link.uri)),
-        _ => Block::Text("[content of a kind that is not known]".to_owned()),
+/// The name of a server, and where it is; values are the client's, as they are. The error has the field, and what was expected.
+fn address(server: McpServer, directory: &Path) -> Result<(String, ServerAddress), (&'static str, String)> {
+    match server {
+        McpServer::Stdio(server) => {
+            let process = ServerProcess {
+                command: server.command,
+                args: server.args,
+                env: server.env.into_iter().map(|variable| (variable.name, variable.value)).collect(),
+                directory: directory.to_owned(),
+            };
+            Ok((server.name, ServerAddress::Stdio(process)))
+        }
+        McpServer::Http(server) => {
+            let headers = server.headers.into_iter().map(|header| (header.name, header.value)).collect();
+            Ok((server.name, ServerAddress::Http { url: server.url, headers }))
+        }
+        McpServer::Sse(server) => Err((
+            ".type",
+            format!("expected stdio or http, got sse, which MCP has given up ({})", server.name),
+        )),
+        _ => Err((".type", "expected stdio or http".to_owned())),
     }
 }
 

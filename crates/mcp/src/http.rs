@@ -2,7 +2,10 @@
 //!
 //! No redirect is followed, so that no header goes to another host. There is no login by OAuth.
 
-use super::{MAX_MESSAGE, client::Inbox};
+use super::{
+    MAX_MESSAGE,
+    client::{Inbox, RequestError},
+};
 use reqwest::{
     Client, Response, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER},
@@ -37,13 +40,6 @@ pub(crate) struct HttpTransport {
     session: Arc<Mutex<HeaderMap>>,
 }
 
-/// Why a message was not answered.
-struct Failure {
-    text: String,
-    /// Whether the same message may be answered later.
-    is_transient: bool,
-}
-
 impl HttpTransport {
     /// A server that gets these headers with every message.
     ///
@@ -76,16 +72,17 @@ impl HttpTransport {
     }
 
     /// Sends a message; what comes back goes to `inbox`.
-    pub(crate) async fn post(&self, message: &Value, inbox: &Inbox) -> Result<(), String> {
+    pub(crate) async fn post(&self, message: &Value, inbox: &Inbox) -> Result<(), RequestError> {
         // A call may have been performed already: only the first message is sent again.
         let mut retries = RETRIES.iter().filter(|_| message["method"] == "initialize");
         loop {
             match self.post_once(message, inbox).await {
                 Ok(()) => return Ok(()),
-                Err(failure) => match retries.next() {
-                    Some(wait) if failure.is_transient => sleep(*wait).await,
-                    _ => return Err(failure.text),
+                Err(error @ RequestError::Transient(_)) => match retries.next() {
+                    Some(wait) => sleep(*wait).await,
+                    None => return Err(error),
                 },
+                Err(error) => return Err(error),
             }
         }
     }
@@ -110,12 +107,12 @@ impl HttpTransport {
         }
     }
 
-    async fn post_once(&self, message: &Value, inbox: &Inbox) -> Result<(), Failure> {
+    async fn post_once(&self, message: &Value, inbox: &Inbox) -> Result<(), RequestError> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let request = self.client.post(&self.url).headers(self.headers.clone()).headers(session);
         let request = request.header(ACCEPT, "application/json, text/event-stream");
         let sent = request.header(CONTENT_TYPE, "application/json").body(message.to_string()).send().await;
-        let response = sent.map_err(|error| Failure { text: network_error(&error), is_transient: true })?;
+        let response = sent.map_err(|error| RequestError::Transient(network_error(&error)))?;
         self.check(&response)?;
         if let Some(id) = response.headers().get(&SESSION).filter(|_| message["method"] == "initialize") {
             self.session.lock().unwrap_or_else(PoisonError::into_inner).insert(SESSION, id.clone());
@@ -127,14 +124,13 @@ impl HttpTransport {
         if !wants_answer || response.status() == StatusCode::ACCEPTED {
             return Ok(());
         }
-        let failed = |text: String| Failure { text, is_transient: false };
         match is_stream {
-            true => self.read_stream(response, inbox).await.map_err(failed),
-            false => self.read_message(response, inbox).await.map_err(failed),
+            true => self.read_stream(response, inbox).await.map_err(RequestError::Failed),
+            false => self.read_message(response, inbox).await.map_err(RequestError::Failed),
         }
     }
 
-    fn check(&self, response: &Response) -> Result<(), Failure> {
+    fn check(&self, response: &Response) -> Result<(), RequestError> {
         let status = response.status();
         if status.is_success() {
             return Ok(());
@@ -149,7 +145,8 @@ impl HttpTransport {
                 format!("HTTP 401: {missing}")
             }
             StatusCode::FORBIDDEN => "HTTP 403: the server refuses these headers".to_owned(),
-            StatusCode::NOT_FOUND => "HTTP 404: there is no MCP server, or the session is over".to_owned(),
+            StatusCode::NOT_FOUND if self.has_session() => return Err(RequestError::SessionOver),
+            StatusCode::NOT_FOUND => "HTTP 404: there is no MCP server at this address".to_owned(),
             _ if status.is_redirection() => {
                 let target =
                     header(LOCATION).map(|target| format!(" to {}", shown(target))).unwrap_or_default();
@@ -165,8 +162,14 @@ impl HttpTransport {
                 format!("HTTP {}{wait}", status.as_u16())
             }
         };
-        let is_transient = matches!(status.as_u16(), 408 | 429 | 500 | 502..=599);
-        Err(Failure { text, is_transient })
+        Err(match status.as_u16() {
+            408 | 429 | 500 | 502..=599 => RequestError::Transient(text),
+            _ => RequestError::Failed(text),
+        })
+    }
+
+    fn has_session(&self) -> bool {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&SESSION)
     }
 
     async fn read_message(&self, mut response: Response, inbox: &Inbox) -> Result<(), String> {
@@ -177,9 +180,10 @@ impl HttpTransport {
                 return Err(too_long());
             }
         }
-        let message: Value = serde_json::from_slice(&body).map_err(|_| "the answer is no JSON".to_owned())?;
-        self.pass_on(&message, inbox);
-        Ok(())
+        match self.pass_on(&body, inbox) {
+            true => Ok(()),
+            false => Err("the answer is no message of MCP".to_owned()),
+        }
     }
 
     /// Reads server-sent events. Their end without the answer is an error of the request.
@@ -196,9 +200,7 @@ impl HttpTransport {
                 }
                 let text = line.strip_suffix(b"\r").unwrap_or(&line);
                 if text.is_empty() {
-                    if let Ok(message) = serde_json::from_slice::<Value>(&data) {
-                        self.pass_on(&message, inbox);
-                    }
+                    self.pass_on(&data, inbox);
                     data.clear();
                 } else if let Some(value) = text.strip_prefix(b"data:") {
                     data.extend_from_slice(value.strip_prefix(b" ").unwrap_or(value));
@@ -210,17 +212,20 @@ impl HttpTransport {
         Err("the stream has ended without the answer".to_owned())
     }
 
-    fn pass_on(&self, message: &Value, inbox: &Inbox) {
-        if let (Some(answer), _) = inbox.receive(message) {
+    /// Passes a message on; says whether it was one.
+    fn pass_on(&self, text: &[u8], inbox: &Inbox) -> bool {
+        let (answer, is_message) = inbox.receive_text(text);
+        if let Some(answer) = answer {
             self.post_later(answer);
         }
+        is_message
     }
 }
 
 impl Inbox {
     /// For a message whose answer nobody reads.
     fn unread() -> Arc<Self> {
-        Self::new(String::new())
+        Self::new(String::new(), None)
     }
 }
 

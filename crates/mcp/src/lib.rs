@@ -26,19 +26,21 @@ mod client;
 mod client_servers;
 mod content;
 mod http;
+mod log;
 mod naming;
+mod schema_cost;
 mod search;
 mod server;
 mod status;
 mod stdio;
 mod tool;
 
-pub use bridge::McpBridge;
+pub use bridge::{BRIDGE_TOOLS, McpBridge};
 #[cfg(feature = "acp")]
 pub use client_servers::McpTools;
 pub use naming::tool_prefix;
-pub use server::{ConnectedServer, connect};
-pub use status::servers_section;
+pub use server::{ConnectedServer, Surroundings, connect};
+pub use status::{exposure_name, servers_section};
 
 /// The longest message of a server in bytes: 8 MiB.
 pub const MAX_MESSAGE: usize = 8 * 1024 * 1024;

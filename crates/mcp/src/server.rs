@@ -2,16 +2,17 @@
 
 use super::{
     MAX_TOOLS,
-    client::{Client, Inbox, Transport},
+    client::{Client, Inbox, RequestError, Transport},
     http::HttpTransport,
+    log::ServerLog,
     stdio::{self, ServerProcess},
     tool::Tool,
 };
 use pi_rpc_config::mcp::{McpEntry, McpTransport, McpValues};
-use pi_rpc_files::secrets::Secrets;
+use pi_rpc_files::secrets::{ChildEnvironment, Secrets};
 use pi_rpc_processes::Processes;
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, path::Path, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 /// The most pages of a list of tools.
 const MAX_PAGES: usize = 100;
@@ -32,6 +33,8 @@ pub struct ConnectedServer {
     /// What was left out.
     pub(crate) notes: Vec<String>,
     lists_tools: bool,
+    /// Whether it has resources.
+    pub(crate) has_resources: bool,
 }
 
 impl ConnectedServer {
@@ -45,13 +48,18 @@ impl ConnectedServer {
         &self.notes
     }
 
+    /// Whether it has resources.
+    pub const fn has_resources(&self) -> bool {
+        self.has_resources
+    }
+
     /// Ends the session.
-    pub async fn end(self) {
+    pub async fn end(&self) {
         self.client.end().await;
     }
 
     /// Lists the tools again.
-    pub(crate) async fn relist(&self, name: &str) -> Result<(Vec<Tool>, Vec<String>), String> {
+    pub(crate) async fn relist(&self, name: &str) -> Result<(Vec<Tool>, Vec<String>), RequestError> {
         match self.lists_tools {
             true => list(&self.client, name).await,
             false => Ok((Vec::new(), Vec::new())),
@@ -59,7 +67,30 @@ impl ConnectedServer {
     }
 }
 
-/// Connects a server and lists its tools.
+/// How a server is reached, with nothing left to resolve.
+pub(crate) enum ServerAddress {
+    /// A process, on its stdin and stdout.
+    Stdio(ServerProcess),
+    /// Streamable HTTP.
+    Http { url: String, headers: Vec<(String, String)> },
+}
+
+/// What servers are started with.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// The directory of the session, which servers are told of as their root.
+    pub directory: PathBuf,
+    /// The registry of processes that may be alive.
+    pub processes: Processes,
+    /// Variables that processes do not get.
+    pub environment: ChildEnvironment,
+    /// What errors and the log must not show.
+    pub secrets: Secrets,
+    /// The file for what servers log; `None`: that is left out.
+    pub log: Option<PathBuf>,
+}
+
+/// Connects a server of `mcp.json` and lists its tools.
 ///
 /// # Errors
 ///
@@ -67,48 +98,68 @@ impl ConnectedServer {
 pub async fn connect(
     entry: &McpEntry,
     values: &Arc<McpValues>,
-    directory: &Path,
-    processes: &Processes,
-    secrets: &Secrets,
+    surroundings: &Surroundings,
 ) -> Result<ConnectedServer, String> {
-    let inbox = Inbox::new(format!("file://{}", directory.display()));
-    let transport = match &entry.transport {
-        McpTransport::Stdio { command, args, env, cwd } => {
-            let process = ServerProcess {
-                command: values.expand_home(command),
-                args: args.iter().map(|word| values.expand_home(word)).collect(),
-                env: resolve(values, "env", env).await?,
-                directory: directory.join(values.expand_home(cwd.as_deref().unwrap_or("."))),
-            };
+    let directory = &surroundings.directory;
+    let address = match &entry.transport {
+        McpTransport::Stdio { command, args, env, cwd } => ServerAddress::Stdio(ServerProcess {
+            command: values.expand_home(command).into(),
+            args: args.iter().map(|word| values.expand_home(word)).collect(),
+            env: resolve(values, "env", env).await?,
+            directory: directory.join(values.expand_home(cwd.as_deref().unwrap_or("."))),
+        }),
+        McpTransport::Http { url, headers, .. } => {
+            ServerAddress::Http { url: url.clone(), headers: resolve(values, "headers", headers).await? }
+        }
+    };
+    connect_to(&entry.name, address, entry.timeout, surroundings).await
+}
+
+/// Connects a server and lists its tools; `timeout` is that of each request.
+///
+/// # Errors
+///
+/// The reason, with the end of stderr of a process.
+pub(crate) async fn connect_to(
+    name: &str,
+    address: ServerAddress,
+    timeout: Duration,
+    surroundings: &Surroundings,
+) -> Result<ConnectedServer, String> {
+    let log = surroundings.log.clone().map(|path| {
+        let (server, secrets) = (name.to_owned(), surroundings.secrets.clone());
+        ServerLog { path, server, secrets }
+    });
+    let inbox = Inbox::new(format!("file://{}", surroundings.directory.display()), log);
+    let transport = match address {
+        ServerAddress::Stdio(process) => {
             if !process.directory.is_dir() {
                 return Err(format!("cwd: {} is no directory", process.directory.display()));
             }
-            Transport::Stdio(stdio::start(&process, processes, secrets, inbox.clone())?)
+            Transport::Stdio(stdio::start(&process, surroundings, inbox.clone())?)
         }
-        McpTransport::Http { url, headers } => {
-            let headers = resolve(values, "headers", headers).await?;
-            Transport::Http(HttpTransport::new(url.clone(), &headers)?)
-        }
+        ServerAddress::Http { url, headers } => Transport::Http(HttpTransport::new(url, &headers)?),
     };
-    let client = Client::new(transport, inbox.clone(), entry.timeout);
-    match open(client, entry).await {
+    let client = Client::new(transport, inbox.clone(), timeout);
+    match open(client, name).await {
         Ok(server) => Ok(server),
         // The process may have ended, and its stderr says why.
-        Err(error) => Err(inbox.closed.borrow().clone().unwrap_or(error)),
+        Err(error) => Err(inbox.closed.borrow().clone().unwrap_or_else(|| error.to_string())),
     }
 }
 
-async fn open(client: Client, entry: &McpEntry) -> Result<ConnectedServer, String> {
+async fn open(client: Client, name: &str) -> Result<ConnectedServer, RequestError> {
     let said = client.initialize().await?;
     let instructions = said.get("instructions").and_then(Value::as_str).map(|text| text.trim().to_owned());
     // A server without that capability answers no request for tools.
     let lists_tools = said.pointer("/capabilities/tools").is_some();
     let (tools, notes) = match lists_tools {
-        true => list(&client, &entry.name).await?,
+        true => list(&client, name).await?,
         false => (Vec::new(), Vec::new()),
     };
     let instructions = instructions.filter(|text| !text.is_empty());
-    Ok(ConnectedServer { client: Arc::new(client), tools, instructions, notes, lists_tools })
+    let has_resources = said.pointer("/capabilities/resources").is_some();
+    Ok(ConnectedServer { client: Arc::new(client), tools, instructions, notes, lists_tools, has_resources })
 }
 
 /// Resolves values of variables or headers; the error names the one that cannot be.
@@ -129,7 +180,7 @@ async fn resolve(
 }
 
 /// Lists the tools, and what was left out of them.
-async fn list(client: &Client, server: &str) -> Result<(Vec<Tool>, Vec<String>), String> {
+async fn list(client: &Client, server: &str) -> Result<(Vec<Tool>, Vec<String>), RequestError> {
     let (mut tools, mut notes, mut size) = (Vec::<Tool>::new(), Vec::new(), 0);
     let mut left_out = 0_usize;
     let mut names = BTreeSet::new();
@@ -142,7 +193,7 @@ async fn list(client: &Client, server: &str) -> Result<(Vec<Tool>, Vec<String>),
         let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
         let mut answer = client.request("tools/list", params).await?;
         let Some(Value::Array(listed)) = answer.get_mut("tools").map(Value::take) else {
-            return Err("tools/list: tools: expected a list".to_owned());
+            return Err(RequestError::Failed("tools/list: tools: expected a list".to_owned()));
         };
         for value in listed {
             if tools.len() == MAX_TOOLS {

@@ -49,7 +49,7 @@ pub(crate) fn needs_search(entry: &McpEntry) -> bool {
 }
 
 /// The name of an exposure, as it is written.
-pub(crate) const fn exposure_name(exposure: McpExposure) -> &'static str {
+pub const fn exposure_name(exposure: McpExposure) -> &'static str {
     match exposure {
         McpExposure::Codemode => "codemode",
         McpExposure::Deferred => "deferred",

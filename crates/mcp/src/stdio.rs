@@ -1,10 +1,9 @@
 //! A server as a process: messages on its stdin and stdout, a line each.
 
-use super::{MAX_MESSAGE, client::Inbox};
-use pi_rpc_files::{harmless::harmless, secrets::Secrets};
-use pi_rpc_processes::{Group, Processes};
+use super::{MAX_MESSAGE, client::Inbox, server::Surroundings};
+use pi_rpc_files::harmless::harmless;
+use pi_rpc_processes::Group;
 use pi_rpc_protocol::{LineSplitter, SplitLine};
-use serde_json::Value;
 use std::{path::PathBuf, process::Stdio, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -33,7 +32,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// What to start.
 pub(crate) struct ServerProcess {
-    pub command: String,
+    pub command: PathBuf,
     pub args: Vec<String>,
     pub env: Vec<(String, String)>,
     pub directory: PathBuf,
@@ -46,24 +45,24 @@ pub(crate) struct ServerProcess {
 /// It cannot be started.
 pub(crate) fn start(
     server: &ServerProcess,
-    processes: &Processes,
-    secrets: &Secrets,
+    surroundings: &Surroundings,
     inbox: Arc<Inbox>,
 ) -> Result<mpsc::Sender<String>, String> {
     let mut command = Command::new(&server.command);
     command.args(&server.args).current_dir(&server.directory);
-    secrets.child_environment().withhold_keys(command.as_std_mut());
+    surroundings.environment.withhold_keys(command.as_std_mut());
     command.envs(server.env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let started = processes.spawn(&mut command);
-    let (mut child, group) = started.map_err(|error| format!("{}: {error}", server.command))?;
+    let started = surroundings.processes.spawn(&mut command);
+    let program = server.command.display();
+    let (mut child, group) = started.map_err(|error| format!("{program}: {error}"))?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-        return Err(format!("{}: its pipes are missing", server.command));
+        return Err(format!("{program}: its pipes are missing"));
     };
     let (sender, messages) = mpsc::channel(QUEUE);
     let answers = sender.downgrade();
-    let secrets = secrets.clone();
+    let secrets = surroundings.secrets.clone();
     tokio::spawn(async move {
         let mut tail = Vec::new();
         let reason = {
@@ -128,16 +127,15 @@ async fn read(mut stdout: ChildStdout, inbox: &Inbox, answers: &mpsc::WeakSender
         splitter.push(&chunk[..count]);
         while let Some(line) = splitter.next_line() {
             let SplitLine::Line(line) = line else { return too_long() };
-            let received = serde_json::from_slice::<Value>(line).map(|message| inbox.receive(&message));
-            match received {
-                Ok((answer, true)) => {
+            match inbox.receive_text(line) {
+                (answer, true) => {
                     noise = 0;
                     if let (Some(answer), Some(sender)) = (answer, answers.upgrade()) {
                         // A server that does not read gets no answers.
                         let _ = sender.try_send(format!("{answer}\n"));
                     }
                 }
-                Ok((_, false)) | Err(_) => noise += line.len() + 1,
+                (_, false) => noise += line.len() + 1,
             }
             if noise > MAX_NOISE {
                 return format!("it wrote {MAX_NOISE} bytes to stdout without a message of MCP");

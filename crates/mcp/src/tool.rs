@@ -1,5 +1,6 @@
 //! Definitions of tools, from what a server lists.
 
+use super::schema_cost;
 use pi_rpc_protocol::JsonObject;
 use serde_json::{Value, json};
 
@@ -42,6 +43,11 @@ impl Tool {
                 "the tool \"{}\" is left out: its schema is larger than {MAX_SCHEMA} bytes",
                 shown(&name)
             ));
+        }
+        if !schema_cost::is_bounded(&parameters) {
+            let text =
+                format!("inputSchema: it refers to its parts more than {} times", schema_cost::MAX_COST);
+            return Err(format!("the tool \"{}\" is left out: {text}", shown(&name)));
         }
         parameters.entry("type").or_insert_with(|| "object".into());
         parameters.entry("properties").or_insert_with(|| json!({}));

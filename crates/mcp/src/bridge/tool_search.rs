@@ -6,6 +6,7 @@ use crate::{
     naming::namespace,
     search::{Document, rank, schema_text},
 };
+use pi_rpc_protocol::JsonObject;
 
 /// How many tools a search loads without `limit`.
 const SEARCH_LIMIT: usize = 8;
@@ -26,11 +27,7 @@ impl Running {
             return self.fail(call.id, "limit must be a positive integer".to_owned()).await;
         };
         let search = Search { query, limit };
-        if self.servers.iter().all(Server::is_settled) {
-            return self.query_tools(call.id, search).await;
-        }
-        self.waiting.push(Waiting::Search(call.id, search));
-        self.limit.get_or_insert_with(|| Instant::now() + START_TIMEOUT);
+        self.wait(Waiting::Search(call.id, search)).await;
     }
 
     /// Queries which tools are declared: a search adds to them.
@@ -64,25 +61,27 @@ impl Running {
                 let exposure = entry.exposure_of(&tool.name);
                 let is_searched = matches!(exposure, McpExposure::Codemode | McpExposure::Deferred);
                 if is_searched && !active.contains(name) {
-                    let mut parts = vec![tool.description.clone()];
-                    schema_text(&Value::Object(tool.parameters.clone()), &mut parts);
-                    documents.push(Document {
-                        name: name.clone(),
-                        text: parts.join(" "),
-                        server_text: about.clone(),
-                    });
-                    candidates.push((name, tool));
+                    documents.push(document(name, &tool.description, &tool.parameters, about.clone()));
+                    candidates.push((name.clone(), tool.description.clone()));
+                }
+            }
+        }
+        if self.resource_exposure().is_some_and(|exposure| exposure != McpExposure::Direct) {
+            for tool in super::resources::definitions(true) {
+                if !active.contains(&tool.name) {
+                    documents.push(document(&tool.name, &tool.description, &tool.parameters, String::new()));
+                    candidates.push((tool.name, tool.description));
                 }
             }
         }
         let ranked = rank(&search.query, &documents, search.limit);
         let loaded: Vec<_> = ranked.iter().filter_map(|at| candidates.get(*at)).collect();
-        let names: Vec<String> = loaded.iter().map(|(name, _)| (*name).clone()).collect();
+        let names: Vec<String> = loaded.iter().map(|(name, _)| name.clone()).collect();
         let shown = match loaded.len() {
             0 => "No matching tools found.".to_owned(),
             count => {
-                let lines = loaded.iter().map(|(name, tool)| {
-                    format!("\n- {name}: {}", tool.description.lines().next().unwrap_or_default())
+                let lines = loaded.iter().map(|(name, description)| {
+                    format!("\n- {name}: {}", description.lines().next().unwrap_or_default())
                 });
                 let s = if count == 1 { "" } else { "s" };
                 format!(
@@ -103,6 +102,13 @@ impl Running {
         };
         self.output.send(ExtensionToolResult { id: call, result, is_error: None }).await;
     }
+}
+
+/// A tool, as it is searched.
+fn document(name: &str, description: &str, parameters: &JsonObject, server_text: String) -> Document {
+    let mut parts = vec![description.to_owned()];
+    schema_text(&Value::Object(parameters.clone()), &mut parts);
+    Document { name: name.to_owned(), text: parts.join(" "), server_text }
 }
 
 /// The tool that finds tools that are not declared.
