@@ -46,6 +46,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/record-and-replay.md", include_str!("../docs/how-to/record-and-replay.md")),
     ("how-to/talk-to-a-server.md", include_str!("../docs/how-to/talk-to-a-server.md")),
     ("how-to/test-a-client.md", include_str!("../docs/how-to/test-a-client.md")),
+    ("how-to/test-an-mcp-client.md", include_str!("../docs/how-to/test-an-mcp-client.md")),
     ("how-to/test-a-server.md", include_str!("../docs/how-to/test-a-server.md")),
     ("how-to/use-as-pi.md", include_str!("../docs/how-to/use-as-pi.md")),
     ("how-to/use-in-an-editor.md", include_str!("../docs/how-to/use-in-an-editor.md")),

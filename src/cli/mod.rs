@@ -25,8 +25,11 @@ mod login;
 mod login_key;
 mod manual;
 #[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(feature = "mcp")]
 mod mcp_servers;
 mod mock_llm;
+mod mock_mcp;
 mod models;
 mod options;
 mod pi_commands;
@@ -122,11 +125,18 @@ enum Command {
     Login(login::LoginArguments),
     /// Forget a login
     Logout(login::LogoutArguments),
+    /// Add, remove and try servers of the Model Context Protocol (MCP)
+    #[cfg(feature = "mcp")]
+    #[command(after_help = mcp::HELP)]
+    Mcp(mcp::Options),
     /// Export the protocol (JSON Schema, types, a reference page, ...), or compare two dialects
     Schema(schema::Options),
     /// Serve a scripted model by the HTTP APIs of Anthropic (Messages), OpenAI (Chat Completions, Responses), Google (Gemini), Mistral,
     /// Amazon Bedrock (Converse) and Radius (pi's messages)
     MockLlm(mock_llm::Options),
+    /// Serve a scripted server of the Model Context Protocol (MCP), on stdin and stdout or by HTTP
+    #[command(after_help = mock_mcp::HELP)]
+    MockMcp(mock_mcp::Options),
     /// Type commands to a server, and see its frames, its state and what the judge finds
     #[command(disable_help_flag = true)]
     Repl {
@@ -232,8 +242,11 @@ fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {
         Command::Models(options) => models::run(&options),
         Command::Login(options) => login::run(&options),
         Command::Logout(options) => login::run_logout(&options),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(options) => mcp::run(&options),
         Command::Schema(options) => schema::run(&options),
         Command::MockLlm(options) => mock_llm::run(&options),
+        Command::MockMcp(options) => mock_mcp::run(&options),
         // clap takes the first `--` away.
         Command::Repl { .. } => repl::run(arguments.get(2..).unwrap_or_default()),
         Command::Replay(options) => replay::run(&options),

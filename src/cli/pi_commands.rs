@@ -16,16 +16,12 @@ use std::{
 };
 
 /// Subcommands of pi that are not here, and what to do instead.
-const MISSING: [(&str, &str); 6] = [
+const MISSING: [(&str, &str); 5] = [
     ("install", PACKAGES),
     ("remove", PACKAGES),
     ("uninstall", PACKAGES),
     ("update", "update this program as it was installed, and packages by pi update --extensions"),
     ("config", "extensions, skills, prompts and packages in settings.json say which resources count"),
-    (
-        "mcp",
-        "nothing is written here; ~/.pi/agent/mcp.json and .pi/mcp.json name the servers, and a prompt /mcp shows them",
-    ),
 ];
 
 const PACKAGES: &str = "this program writes no settings; edit packages in ~/.pi/agent/settings.json or .pi/settings.json, or \

@@ -6,6 +6,7 @@ use pi_rpc_config::{models_file, settings::SETTINGS_SCHEMA};
 use pi_rpc_conform::live::adapter_schema;
 use pi_rpc_export::{self as export, Bump, Difference, Part};
 use pi_rpc_machine::chart;
+use pi_rpc_mock::mcp::mcp_script_schema;
 use pi_rpc_model::scripted::script_schema;
 use pi_rpc_oracle::{expectations_schema, report::report_schema};
 use pi_rpc_protocol::{Dialect, DialectVersion};
@@ -73,6 +74,8 @@ enum Format {
     Dialects,
     /// The JSON Schema of script files for the scripted model
     Script,
+    /// The JSON Schema of script files for the scripted MCP server
+    McpScript,
     /// The JSON Schema of the supported part of pi's settings.json
     Settings,
     /// The JSON Schema of pi's models.json
@@ -227,6 +230,7 @@ fn text(options: &Options, dialect: Dialect, schema: Value) -> String {
         Format::Settings => SETTINGS_SCHEMA.trim_end().to_owned(),
         Format::Models => models_file::SCHEMA.trim_end().to_owned(),
         Format::Script => pretty(export::with_file_id("script", script_schema())),
+        Format::McpScript => pretty(export::with_file_id("mcp-script", mcp_script_schema())),
         Format::Report => pretty(export::with_file_id("report", report_schema())),
         Format::Expect => pretty(export::with_file_id("expect", expectations_schema())),
         Format::Scenario => pretty(export::with_file_id("scenario", scenario_schema())),

@@ -345,7 +345,6 @@ fn unsupported_arguments_are_refused_with_reason() {
         (&["serve", "--session-dir"], 2, "Error: "),
         (&["serve", "-e", "builtin:mcp"], 1, "Error: --extension builtin:mcp: pi's built-in extensions"),
         (&["install", "npm:x"], 1, "Error: install: this program writes no settings; edit packages"),
-        (&["mcp", "list"], 1, "Error: mcp: nothing is written here; ~/.pi/agent/mcp.json"),
         (&["auth", "print-api-key"], 1, "Error: auth print-api-key: no credential is printed here"),
         (&["--export", "none.jsonl"], 1, "Error: File not found: "),
     ] {

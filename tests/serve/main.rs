@@ -22,7 +22,14 @@ mod limits;
 mod logins;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "mcp")]
+mod mcp_conversations;
+#[cfg(feature = "mcp")]
+mod mcp_hostile;
+#[cfg(feature = "mcp")]
+mod mcp_servers;
 mod mock_llm;
+mod mock_mcp;
 mod narrowing;
 mod no_model;
 mod pi1;

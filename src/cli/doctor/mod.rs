@@ -4,6 +4,8 @@
 //! configuration, the search for extensions and Node, the folders of sessions.
 
 mod machine;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod models;
 mod permissions;
 
@@ -108,6 +110,8 @@ fn checks(surroundings: &Surroundings) -> Vec<Check> {
         permissions::check(&surroundings.config),
         models::check(&surroundings.config),
         machine::check(surroundings),
+        #[cfg(feature = "mcp")]
+        mcp::check(&surroundings.config),
     ];
     parts.concat()
 }

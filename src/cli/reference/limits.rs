@@ -81,7 +81,7 @@ pub(super) fn peers() -> String {
         "a quarter of the descriptors (`RLIMIT_NOFILE`) by TCP, and as many by Unix sockets; {} each",
         seconds(STRANGER_TIME)
     );
-    let rows: [(&str, String, &str, &str); 7] = [
+    let rows: [(&str, String, &str, &str); 8] = [
         (
             "connections to `host` without a token, a request or a first line yet",
             share,
@@ -112,7 +112,18 @@ pub(super) fn peers() -> String {
             "--max-frame",
             "the agent is ended, and the run fails with the reason; the next prompt starts it again",
         ),
-        ("a message of an MCP server", "16 MiB".to_owned(), "", "it is left out"),
+        (
+            "a message of an MCP server",
+            "8 MiB".to_owned(),
+            "",
+            "on stdio the server is ended, over HTTP the request fails; the session goes on",
+        ),
+        (
+            "tools of an MCP server",
+            "1,000, 2 MiB of definitions together, 256 KiB a schema".to_owned(),
+            "",
+            "the rest is left out, and the user is told",
+        ),
         (
             "a line of a server to `acp --agent`, `conform` and the client library",
             size(LONGEST),
