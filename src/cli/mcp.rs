@@ -1,4 +1,4 @@
-//! `pi-rpc mcp`: servers of `mcp.json`, added, removed and tried.
+//! `pi-rpc mcp`: servers of `mcp.json`, added, removed and tried, and logins at them.
 
 use super::{print, refuse};
 use clap::{Args, Subcommand};
@@ -8,15 +8,23 @@ use pi_rpc_config::{
     mcp_file,
 };
 use pi_rpc_files::{harmless::harmless_lines, secrets};
-use pi_rpc_mcp::{ConnectedServer, Surroundings, connect, exposure_name};
-use pi_rpc_processes::Processes;
+use pi_rpc_mcp::{
+    ConnectError, ConnectedServer, LOG, LoginOutcome, Surroundings, connect, exposure_name, log_in, log_out,
+};
+use pi_rpc_processes::{Processes, line_reader::read_line};
 use pi_rpc_protocol::{Dialect, JsonObject};
 use serde_json::{Value, json};
 use std::{
+    io::{self, IsTerminal as _},
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
+    time::Duration,
 };
+use tokio::sync::mpsc;
+
+/// The longest address that is pasted, in bytes.
+const MAX_PASTED: usize = 16 * 1024;
 
 /// Examples, for `--help`.
 pub const HELP: &str = "\
@@ -27,7 +35,8 @@ Examples:
   pi-rpc mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   pi-rpc mcp add docs --url https://example.com/mcp --bearer-token-env-var DOCS_TOKEN
   pi-rpc mcp add -l tools --env 'API_KEY=${TOOLS_KEY}' -- uvx tools-mcp
-  pi-rpc mcp list";
+  pi-rpc mcp list
+  pi-rpc mcp login docs";
 
 /// Options of `pi-rpc mcp`.
 #[derive(Args)]
@@ -45,6 +54,25 @@ enum Command {
         /// The server
         server: String,
         /// Use .pi/mcp.json of the project
+        #[arg(short, long)]
+        local: bool,
+    },
+    /// Log in at a server by OAuth, in the browser
+    Login {
+        /// The server
+        server: String,
+        /// Only if .pi/mcp.json of the project defines it
+        #[arg(short, long)]
+        local: bool,
+        /// Seconds for the whole login
+        #[arg(long, value_name = "SECONDS", default_value_t = 300.0)]
+        timeout: f64,
+    },
+    /// Forget the login at a server
+    Logout {
+        /// The server
+        server: String,
+        /// Only if .pi/mcp.json of the project defines it
         #[arg(short, long)]
         local: bool,
     },
@@ -144,6 +172,8 @@ pub fn run(options: &Options) -> ExitCode {
     let done = match &options.command {
         Command::Add(options) => add(&config, options),
         Command::Remove { server, local } => remove(&config, server, *local),
+        Command::Login { server, local, timeout } => login(&config, server, *local, *timeout),
+        Command::Logout { server, local } => logout(&config, server, *local),
         Command::List { json } => return list(&config, *json),
     };
     match done {
@@ -218,7 +248,9 @@ fn add(config: &Config, options: &AddOptions) -> Result<String, String> {
     if options.local && !config.approval.is_approved() {
         lines.push(withheld(&path));
     }
-    lines.push("Check it with: pi-rpc mcp list".to_owned());
+    let may_need_login = options.url.is_some() && options.bearer_token_env_var.is_none();
+    let help = may_need_login.then(|| format!(". If it requires sign-in: pi-rpc mcp login {name}"));
+    lines.push(format!("Check it with: pi-rpc mcp list{}", help.unwrap_or_default()));
     Ok(lines.join("\n"))
 }
 
@@ -237,6 +269,11 @@ fn remove(config: &Config, name: &str, local: bool) -> Result<String, String> {
     Err(format!("No {scope} MCP server named \"{name}\" in {}.{other}", path.display()))
 }
 
+/// Whether the project has a file that does not count.
+fn is_withheld(config: &Config) -> bool {
+    !config.approval.is_approved() && mcp::files(config).1.symlink_metadata().is_ok()
+}
+
 /// What is said of the project's file where it does not count.
 fn withheld(path: &Path) -> String {
     format!(
@@ -251,8 +288,31 @@ pub(super) enum Tried {
     Disabled,
     /// It answers.
     Connected(ConnectedServer),
-    /// It does not, for this reason.
+    /// The user has to log in.
+    NeedsLogin,
+    /// It does not answer, for this reason.
     Failed(String),
+}
+
+/// What servers are started with.
+fn surroundings(config: &Config, log: Option<PathBuf>) -> Surroundings {
+    let secrets = config.keys.secrets().clone();
+    Surroundings {
+        directory: std::env::current_dir().unwrap_or_default(),
+        processes: Processes::new(),
+        environment: secrets.child_environment(),
+        secrets,
+        log,
+        agent: Some(config.directories.agent.clone()),
+    }
+}
+
+fn values(config: &Config) -> Arc<McpValues> {
+    Arc::new(McpValues::new(Environment::of_process(), config.keys.secrets().clone()))
+}
+
+fn log_file(config: &Config) -> Option<PathBuf> {
+    Some(config.directories.agent.join(LOG))
 }
 
 /// Connects all servers at once, and ends them again; what they log goes to `log`.
@@ -261,16 +321,8 @@ pub(super) fn try_all(config: &Config, servers: &[McpEntry], log: Option<PathBuf
         Ok(runtime) => runtime,
         Err(error) => return servers.iter().map(|_| Tried::Failed(error.to_string())).collect(),
     };
-    let secrets = config.keys.secrets().clone();
-    let values = Arc::new(McpValues::new(Environment::of_process(), secrets.clone()));
-    let processes = Processes::new();
-    let surroundings = Surroundings {
-        directory: std::env::current_dir().unwrap_or_default(),
-        processes: processes.clone(),
-        environment: secrets.child_environment(),
-        secrets,
-        log,
-    };
+    let surroundings = surroundings(config, log);
+    let (values, processes) = (values(config), surroundings.processes.clone());
     let tried = runtime.block_on(async {
         let tasks = servers.iter().map(|entry| {
             let (entry, values, surroundings) = (entry.clone(), values.clone(), surroundings.clone());
@@ -280,7 +332,8 @@ pub(super) fn try_all(config: &Config, servers: &[McpEntry], log: Option<PathBuf
                 }
                 match connect(&entry, &values, &surroundings).await {
                     Ok(server) => Tried::Connected(server),
-                    Err(error) => Tried::Failed(error),
+                    Err(ConnectError::NeedsLogin) => Tried::NeedsLogin,
+                    Err(ConnectError::Failed(error)) => Tried::Failed(error),
                 }
             })
         });
@@ -303,11 +356,10 @@ pub(super) fn try_all(config: &Config, servers: &[McpEntry], log: Option<PathBuf
 
 fn list(config: &Config, as_json: bool) -> ExitCode {
     let found = McpServers::load(config);
-    let tried = try_all(config, &found.servers, Some(super::mcp_servers::log_file(config)));
-    let (_, project) = mcp::files(config);
-    let is_withheld = !config.approval.is_approved() && project.symlink_metadata().is_ok();
-    let note = is_withheld.then(|| withheld(&project));
-    let is_wrong = !found.errors.is_empty() || tried.iter().any(|it| matches!(it, Tried::Failed(_)));
+    let tried = try_all(config, &found.servers, log_file(config));
+    let note = is_withheld(config).then(|| withheld(&mcp::files(config).1));
+    let is_wrong =
+        !found.errors.is_empty() || tried.iter().any(|it| matches!(it, Tried::Failed(_) | Tried::NeedsLogin));
     let text = match as_json {
         true => {
             let servers = found.servers.iter().zip(&tried).map(|(entry, tried)| described(entry, tried));
@@ -338,11 +390,100 @@ fn list(config: &Config, as_json: bool) -> ExitCode {
     if is_wrong { ExitCode::FAILURE } else { printed }
 }
 
+/// Finds the server that is logged in at.
+fn find(config: &Config, name: &str, local: bool) -> Result<McpEntry, String> {
+    let found = McpServers::load(config);
+    let names: Vec<&str> = found.servers.iter().map(|entry| entry.name.as_str()).collect();
+    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let missing = || {
+        let note = if is_withheld(config) {
+            " ".to_owned() + &withheld(&mcp::files(config).1)
+        } else {
+            String::new()
+        };
+        format!("No MCP server named \"{name}\".{note} Configured: {known}.")
+    };
+    let entry = found.servers.iter().find(|entry| entry.name == name).ok_or_else(missing)?;
+    match local && !entry.is_of_project {
+        true => Err(format!(
+            "MCP server \"{name}\" is defined in {}, not in the project; omit --local.",
+            entry.source.display()
+        )),
+        false => Ok(entry.clone()),
+    }
+}
+
+fn login(config: &Config, name: &str, local: bool, seconds: f64) -> Result<String, String> {
+    let entry = find(config, name, local)?;
+    let patience = Duration::try_from_secs_f64(seconds).ok().filter(|patience| !patience.is_zero());
+    let patience = patience.ok_or("--timeout must be a positive number of seconds.")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let shown = name.to_owned();
+    let mut notify = move |page: String| {
+        eprintln!("Sign in to MCP server \"{shown}\" in your browser:\n{}", harmless_lines(&page));
+        if io::stdin().is_terminal() {
+            eprintln!("If the browser cannot reach this machine, paste the URL it was redirected to.");
+        }
+    };
+    let surroundings = surroundings(config, log_file(config));
+    let values = values(config);
+    let outcome = runtime.block_on(async {
+        let logging_in = log_in(&entry, &values, &surroundings, &mut notify, pasted(), patience);
+        tokio::time::timeout(patience, logging_in).await
+    });
+    // The thread that reads stdin must not delay the exit.
+    runtime.shutdown_background();
+    let tools = |count: usize| format!("({count} tool{})", if count == 1 { "" } else { "s" });
+    match outcome {
+        Ok(Ok(LoginOutcome::AlreadyIn(count))) => {
+            Ok(format!("Already signed in to MCP server \"{name}\" {}.", tools(count)))
+        }
+        Ok(Ok(LoginOutcome::Done(count))) => {
+            Ok(format!("Signed in to MCP server \"{name}\" {}.", tools(count)))
+        }
+        Ok(Err(error)) => Err(format!("Sign-in to MCP server \"{name}\" failed: {error}")),
+        Err(_) => {
+            Err(format!("Sign-in to MCP server \"{name}\" was not completed within {seconds} seconds."))
+        }
+    }
+}
+
+/// Addresses that are pasted into the terminal.
+fn pasted() -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel(1);
+    if io::stdin().is_terminal() {
+        std::thread::spawn(move || {
+            let mut stdin = io::stdin().lock();
+            while let Ok(Some(line)) = read_line(&mut stdin, MAX_PASTED) {
+                if let Ok(line) = line
+                    && !line.trim().is_empty()
+                    && sender.blocking_send(line).is_err()
+                {
+                    return;
+                }
+            }
+        });
+    }
+    receiver
+}
+
+fn logout(config: &Config, name: &str, local: bool) -> Result<String, String> {
+    let entry = find(config, name, local)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    Ok(match runtime.block_on(log_out(&entry, &config.directories.agent))? {
+        true => format!("Signed out of MCP server \"{name}\"."),
+        false => format!("No stored credentials for MCP server \"{name}\"."),
+    })
+}
+
 /// A server and its state as lines.
 fn lines(entry: &McpEntry, tried: &Tried) -> Vec<String> {
     let state = match tried {
         Tried::Disabled => "disabled".to_owned(),
         Tried::Failed(_) => "failed".to_owned(),
+        Tried::NeedsLogin => "needs sign-in".to_owned(),
         Tried::Connected(server) => {
             let count = server.tool_names().count();
             format!("connected, {count} tool{}", if count == 1 { "" } else { "s" })
@@ -358,6 +499,7 @@ fn lines(entry: &McpEntry, tried: &Tried) -> Vec<String> {
     }
     match tried {
         Tried::Disabled => {}
+        Tried::NeedsLogin => lines.push(format!("  sign in with: pi-rpc mcp login {}", entry.name)),
         Tried::Failed(error) => lines.extend(error.lines().map(|line| format!("  {line}"))),
         Tried::Connected(server) => {
             let tools = server.tool_names().map(|tool| match entry.exposure_of(tool) {
@@ -393,6 +535,7 @@ fn described(entry: &McpEntry, tried: &Tried) -> Value {
     let (state, tools) = match tried {
         Tried::Disabled => ("disabled", Vec::new()),
         Tried::Failed(_) => ("failed", Vec::new()),
+        Tried::NeedsLogin => ("needs-auth", Vec::new()),
         Tried::Connected(server) => ("connected", server.tool_names().collect()),
     };
     shown["state"] = state.into();
@@ -408,7 +551,7 @@ fn described(entry: &McpEntry, tried: &Tried) -> Value {
     match tried {
         Tried::Connected(server) if server.has_resources() => shown["resources"] = true.into(),
         Tried::Failed(error) => shown["error"] = error.as_str().into(),
-        Tried::Connected(_) | Tried::Disabled => {}
+        Tried::Connected(_) | Tried::NeedsLogin | Tried::Disabled => {}
     }
     shown
 }

@@ -47,7 +47,7 @@ pub fn read(config: &Config, options: &HostOptions) -> Option<McpServers> {
 }
 
 /// Connects the servers when the session begins.
-pub fn attach(found: McpServers, values: McpValues, log: PathBuf, session: &mut SessionOptions) {
+pub fn attach(found: McpServers, values: McpValues, agent: PathBuf, session: &mut SessionOptions) {
     // What options say about tools that a server may still bring is no slip.
     let enabled = found.servers.iter().filter(|entry| entry.is_enabled);
     let prefixes: Vec<String> = enabled.map(|entry| tool_prefix(&entry.name)).collect();
@@ -63,15 +63,10 @@ pub fn attach(found: McpServers, values: McpValues, log: PathBuf, session: &mut 
         source.mcp_servers = servers_section(found.servers.iter());
     }
     session.extension_setup.extensions.push(PATH.to_owned());
-    let bridge = McpBridge::new(found.servers, found.errors, values, log);
+    let bridge = McpBridge::new(found.servers, found.errors, values, agent);
     // The tools for resources count as those of servers, whose names they do not have.
     let excludes_all = session.tool_selection.excluded.iter().any(|pattern| pattern == ALL_TOOLS);
     session.built_in = Some(Arc::new(if excludes_all { bridge.without_resources() } else { bridge }));
-}
-
-/// The file for what servers log.
-pub fn log_file(config: &Config) -> PathBuf {
-    config.directories.agent.join("mcp.log")
 }
 
 /// The values of variables and headers.

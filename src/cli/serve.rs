@@ -142,7 +142,7 @@ fn resolve(
     process_privacy::hide(secrets, &environment, options.api_key.is_some());
     #[cfg(feature = "mcp")]
     let servers = mcp_servers::read(&config, &options)
-        .map(|found| (found, mcp_servers::values(&config, &environment), mcp_servers::log_file(&config)));
+        .map(|found| (found, mcp_servers::values(&config, &environment), config.directories.agent.clone()));
     #[cfg(feature = "mcp")]
     let options = HostOptions { has_mcp_servers: servers.is_some(), ..options };
     #[cfg_attr(not(feature = "mcp"), expect(unused_mut, reason = "servers change it"))]
@@ -155,8 +155,8 @@ fn resolve(
         return Err(Refusal(format!("Unknown option: {unknown}"), 1));
     }
     #[cfg(feature = "mcp")]
-    if let Some((found, values, log)) = servers {
-        mcp_servers::attach(found, values, log, &mut session);
+    if let Some((found, values, agent)) = servers {
+        mcp_servers::attach(found, values, agent, &mut session);
     }
     Ok(Options {
         session,

@@ -27,6 +27,8 @@ mod mcp_conversations;
 #[cfg(feature = "mcp")]
 mod mcp_hostile;
 #[cfg(feature = "mcp")]
+mod mcp_logins;
+#[cfg(feature = "mcp")]
 mod mcp_servers;
 mod mock_llm;
 mod mock_mcp;

@@ -5,12 +5,13 @@ use pi_rpc_protocol::Dialect;
 use std::path::{Path, PathBuf};
 
 /// The files of an agent directory, or of one of data, that hold credentials in some dialect.
-const OF_AGENT: [&str; 9] = [
+const OF_AGENT: [&str; 10] = [
     "auth.json",
     "models.json",
     "models.yml",
     "models.yaml",
     "mcp.json",
+    "mcp-auth.json",
     "agent.db",
     "agent.db-wal",
     "agent.db-journal",

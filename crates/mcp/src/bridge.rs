@@ -5,6 +5,7 @@
 //! is closed is connected again by the next call of its tools.
 
 mod calls;
+mod logins;
 mod notices;
 mod resources;
 mod tool_search;
@@ -12,7 +13,7 @@ mod tool_search;
 use super::{
     client::closed_reason,
     naming::tool_names,
-    server::{ConnectedServer, Surroundings, connect},
+    server::{ConnectError, ConnectedServer, LoginOutcome, Surroundings, connect},
     status::{exposure_name, needs_search},
     tool::Tool,
 };
@@ -29,7 +30,7 @@ use std::{
     path::PathBuf,
     pin::Pin,
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 use tokio::{
     sync::mpsc,
@@ -41,6 +42,9 @@ use tokio::{
 const SEARCH: &str = "tool_search";
 const COMMAND: &str = "mcp";
 
+/// The file for what servers log, in the agent directory.
+pub const LOG: &str = "mcp.log";
+
 /// The tools of the bridge itself.
 pub const BRIDGE_TOOLS: [&str; 4] = [SEARCH, resources::TOOLS[0], resources::TOOLS[1], resources::TOOLS[2]];
 
@@ -49,6 +53,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the servers get to end with the session.
 const END_TIMEOUT: Duration = Duration::from_millis(150);
+
+/// How often to look whether another process has logged in, while a server waits for that.
+const LOGIN_CHECK: Duration = Duration::from_secs(1);
 
 /// How many lists of tools in a row are read while a server keeps changing them, a second between them.
 const RELIST_PAUSE: Duration = Duration::from_secs(1);
@@ -62,15 +69,15 @@ pub struct McpBridge {
     /// What is wrong with their configuration.
     errors: Vec<String>,
     values: Arc<McpValues>,
-    /// The file for what servers log.
-    log: PathBuf,
+    /// The agent directory, with the log of servers and the logins.
+    agent: PathBuf,
     offers_resources: bool,
 }
 
 impl McpBridge {
-    /// These servers; `errors`: what is wrong with the files, for the user; `log`: the file for what servers log.
-    pub fn new(servers: Vec<McpEntry>, errors: Vec<String>, values: McpValues, log: PathBuf) -> Self {
-        Self { servers, errors, values: Arc::new(values), log, offers_resources: true }
+    /// These servers; `errors`: what is wrong with the files, for the user; `agent`: the directory of the log and of logins.
+    pub fn new(servers: Vec<McpEntry>, errors: Vec<String>, values: McpValues, agent: PathBuf) -> Self {
+        Self { servers, errors, values: Arc::new(values), agent, offers_resources: true }
     }
 
     /// The same without tools for resources.
@@ -86,8 +93,8 @@ impl BuiltIn for McpBridge {
         let servers = self.servers.iter().map(|entry| Server::new(entry.clone())).collect();
         let errors = self.errors.clone();
         let environment = secrets.child_environment();
-        let log = Some(self.log.clone());
-        let surroundings = Surroundings { directory, processes, environment, secrets, log };
+        let (log, agent) = (Some(self.agent.join(LOG)), Some(self.agent.clone()));
+        let surroundings = Surroundings { directory, processes, environment, secrets, log, agent };
         let bridge = Running {
             servers,
             errors,
@@ -101,6 +108,7 @@ impl BuiltIn for McpBridge {
             searches: BTreeMap::new(),
             queries: 0,
             notices: 0,
+            logins_changed: None,
             limit: None,
             has_waited: false,
             has_reported: false,
@@ -125,17 +133,23 @@ enum State {
     Connected(Arc<ConnectedServer>),
     /// It has ended; the next call connects it again.
     Disconnected(String),
+    /// The user has to log in.
+    NeedsLogin,
     Failed(String),
 }
 
 /// What a server's task reports.
 enum Event {
     /// The server at this place, in this attempt, is connected or has failed.
-    Connected(usize, u64, Result<ConnectedServer, String>),
+    Connected(usize, u64, Result<ConnectedServer, ConnectError>),
     /// It has other tools.
     Listed(usize, u64, Vec<Tool>, Vec<String>),
     /// Its connection is closed, for this reason.
     Closed(usize, u64, String),
+    /// The server refuses the login.
+    Refused(usize, u64),
+    /// A login of `/mcp`, by the id of the command, has ended.
+    LoggedIn(usize, String, Result<LoginOutcome, String>),
     /// A call has ended; this is its id.
     Ended(String),
     /// A call was not performed, as the server has ended the session before.
@@ -164,6 +178,8 @@ struct Running {
     searches: BTreeMap<String, (String, Search)>,
     queries: u64,
     notices: u64,
+    /// When the file of logins was changed last, while a server waits for a login.
+    logins_changed: Option<SystemTime>,
     /// Until when they wait.
     limit: Option<Instant>,
     has_waited: bool,
@@ -227,7 +243,10 @@ impl Running {
         mut frames: mpsc::UnboundedReceiver<ToExtension>,
         mut events: mpsc::Receiver<Event>,
     ) -> String {
+        let mut looks = tokio::time::interval(LOGIN_CHECK);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
+            let waits_for_login = self.servers.iter().any(|it| matches!(it.state, State::NeedsLogin));
             let limit = self.limit;
             let late = async {
                 match limit {
@@ -243,6 +262,7 @@ impl Running {
                 },
                 Some(event) = events.recv() => self.learn(event).await,
                 () = late => self.stop_waiting().await,
+                _ = looks.tick(), if waits_for_login => self.try_new_logins(),
             }
         }
         self.calls.into_values().for_each(|call| call.abort());
@@ -383,7 +403,9 @@ impl Running {
             // Each request has a limit of its own; so has the whole, with many pages of tools.
             let limit = entry.timeout.saturating_mul(3);
             let connected = timeout(limit, connecting).await;
-            let late = || Err(format!("it is not ready within {} seconds", limit.as_secs_f64()));
+            let late = || {
+                Err(ConnectError::Failed(format!("it is not ready within {} seconds", limit.as_secs_f64())))
+            };
             let connected = connected.unwrap_or_else(|_| late());
             if let Some(events) = events.upgrade() {
                 // Fails only when the session is over.
@@ -431,8 +453,14 @@ impl Running {
                     self.servers[at].state = State::Connected(server.clone());
                     self.offer(at, server.tools.clone(), server.notes.clone()).await;
                 }
-                Err(error) => self.servers[at].state = State::Failed(error),
+                Err(ConnectError::Failed(error)) => self.servers[at].state = State::Failed(error),
+                Err(ConnectError::NeedsLogin) => self.require_login(at),
             },
+            Event::Refused(at, attempt) if is_current(self, at, attempt) => {
+                self.require_login(at);
+                return;
+            }
+            Event::LoggedIn(at, command, outcome) => return self.report_login(at, command, outcome).await,
             Event::Listed(at, attempt, tools, notes) if is_current(self, at, attempt) => {
                 let is_same = self.servers[at].tools.iter().map(|(_, tool)| tool).eq(&tools);
                 if !is_same {
@@ -445,7 +473,7 @@ impl Running {
                 self.servers[at].state = State::Disconnected(reason);
                 return;
             }
-            Event::Connected(..) | Event::Listed(..) | Event::Closed(..) => return,
+            Event::Connected(..) | Event::Listed(..) | Event::Closed(..) | Event::Refused(..) => return,
             Event::Ended(id) => {
                 self.calls.remove(&id);
                 return;

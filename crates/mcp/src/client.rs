@@ -54,6 +54,8 @@ pub(crate) enum RequestError {
     Transient(String),
     /// The server no longer knows the session, and so has not performed the request.
     SessionOver,
+    /// The user has to log in.
+    NeedsLogin,
 }
 
 impl RequestError {
@@ -69,6 +71,7 @@ impl fmt::Display for RequestError {
             Self::Failed(text) | Self::Transient(text) => f.write_str(text),
             Self::Refused { code, text } => write!(f, "MCP error {code}: {text}"),
             Self::SessionOver => f.write_str("HTTP 404: the server has ended the session"),
+            Self::NeedsLogin => f.write_str("HTTP 401: the server requires a login"),
         }
     }
 }

@@ -85,6 +85,7 @@ impl McpTools {
             environment: environment.clone(),
             secrets: Secrets::default(),
             log: None,
+            agent: None,
         };
         let mut tools: Vec<McpTool> = Vec::new();
         let mut taken = BTreeSet::new();
@@ -95,7 +96,7 @@ impl McpTools {
             let connecting = connect_to(&server_name, address, TIMEOUT, &surroundings);
             let late = || format!("no answer within {START_TIMEOUT:?}");
             let connected = timeout(START_TIMEOUT, connecting).await;
-            let server = connected.map_err(|_| failed(late()))?.map_err(failed)?;
+            let server = connected.map_err(|_| failed(late()))?.map_err(|error| failed(error.to_string()))?;
             for note in server.notes() {
                 tracing::warn!("MCP server {server_name}: {note}");
             }
@@ -186,7 +187,7 @@ fn address(server: McpServer, directory: &Path) -> Result<(String, ServerAddress
         }
         McpServer::Http(server) => {
             let headers = server.headers.into_iter().map(|header| (header.name, header.value)).collect();
-            Ok((server.name, ServerAddress::Http { url: server.url, headers }))
+            Ok((server.name, ServerAddress::Http { url: server.url, headers, login: None }))
         }
         McpServer::Sse(server) => Err((
             ".type",

@@ -1,14 +1,17 @@
 //! Streamable HTTP: each message is a request, whose answer is a message or a stream of them.
 //!
-//! No redirect is followed, so that no header goes to another host. There is no login by OAuth.
+//! No redirect is followed, so that no header goes to another host. Where there is a login by OAuth, its token goes with every message.
 
 use super::{
     MAX_MESSAGE,
     client::{Inbox, RequestError},
+    oauth::{Login, Refresh, discovery::Challenge},
 };
 use reqwest::{
     Client, Response, StatusCode,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER},
+    header::{
+        ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+    },
     redirect,
 };
 use serde_json::Value;
@@ -38,15 +41,21 @@ pub(crate) struct HttpTransport {
     headers: HeaderMap,
     /// The session and the version, once they are known.
     session: Arc<Mutex<HeaderMap>>,
+    /// `None`: the headers have what proves to the server who asks.
+    login: Option<Login>,
 }
 
 impl HttpTransport {
-    /// A server that gets these headers with every message.
+    /// A server that gets these headers with every message, and the token of the login.
     ///
     /// # Errors
     ///
     /// A header cannot be sent; its value is not shown.
-    pub(crate) fn new(url: String, headers: &[(String, String)]) -> Result<Self, String> {
+    pub(crate) fn new(
+        url: String,
+        headers: &[(String, String)],
+        login: Option<Login>,
+    ) -> Result<Self, String> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             let key: HeaderName =
@@ -56,12 +65,7 @@ impl HttpTransport {
             value.set_sensitive(true);
             map.insert(key, value);
         }
-        // Fails if one is installed already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client =
-            Client::builder().redirect(redirect::Policy::none()).connect_timeout(CONNECT_TIMEOUT).build();
-        let client = client.map_err(|error| error.to_string())?;
-        Ok(Self { client, url, headers: map, session: Arc::default() })
+        Ok(Self { client: http_client()?, url, headers: map, session: Arc::default(), login })
     }
 
     /// Names the version in every later message.
@@ -102,17 +106,57 @@ impl HttpTransport {
     pub(crate) async fn end(&self) {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if session.contains_key(&SESSION) {
-            let ending = self.client.delete(&self.url).headers(self.headers.clone()).headers(session).send();
-            let _ = timeout(END_TIMEOUT, ending).await;
+            let _ = timeout(END_TIMEOUT, async {
+                let mut request =
+                    self.client.delete(&self.url).headers(self.headers.clone()).headers(session);
+                if let Some(token) = self.token().await {
+                    request = request.bearer_auth(token);
+                }
+                request.send().await
+            })
+            .await;
+        }
+    }
+
+    async fn token(&self) -> Option<String> {
+        self.login.as_ref()?.token().await
+    }
+
+    /// Sends a message; once more where the login could be renewed.
+    async fn send(&self, message: &Value) -> Result<Response, RequestError> {
+        let mut is_renewed = false;
+        loop {
+            let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let token = self.token().await;
+            let mut request = self.client.post(&self.url).headers(self.headers.clone()).headers(session);
+            request = request.header(ACCEPT, "application/json, text/event-stream");
+            if let Some(token) = &token {
+                request = request.bearer_auth(token);
+            }
+            let sent =
+                request.header(CONTENT_TYPE, "application/json").body(message.to_string()).send().await;
+            let response = sent.map_err(|error| RequestError::Transient(network_error(&error)))?;
+            let challenge = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
+            let challenge = Challenge::read(challenge.unwrap_or_default());
+            let is_refused = match response.status() {
+                StatusCode::UNAUTHORIZED => true,
+                StatusCode::FORBIDDEN => challenge.wants_scope(),
+                _ => false,
+            };
+            let Some(login) = self.login.as_ref().filter(|_| is_refused) else { return Ok(response) };
+            if is_renewed {
+                return Err(RequestError::NeedsLogin);
+            }
+            match login.refused(token.as_deref(), challenge).await {
+                Ok(Refresh::Done) => is_renewed = true,
+                Ok(Refresh::NeedsLogin) => return Err(RequestError::NeedsLogin),
+                Err(error) => return Err(RequestError::Failed(error)),
+            }
         }
     }
 
     async fn post_once(&self, message: &Value, inbox: &Inbox) -> Result<(), RequestError> {
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let request = self.client.post(&self.url).headers(self.headers.clone()).headers(session);
-        let request = request.header(ACCEPT, "application/json, text/event-stream");
-        let sent = request.header(CONTENT_TYPE, "application/json").body(message.to_string()).send().await;
-        let response = sent.map_err(|error| RequestError::Transient(network_error(&error)))?;
+        let response = self.send(message).await?;
         self.check(&response)?;
         if let Some(id) = response.headers().get(&SESSION).filter(|_| message["method"] == "initialize") {
             self.session.lock().unwrap_or_else(PoisonError::into_inner).insert(SESSION, id.clone());
@@ -140,7 +184,7 @@ impl HttpTransport {
             StatusCode::UNAUTHORIZED => {
                 let missing = match self.headers.contains_key("authorization") {
                     true => "it refuses the Authorization header of headers",
-                    false => "it wants a login; expected headers.Authorization (OAuth is not supported yet)",
+                    false => "it wants a login; expected headers.Authorization",
                 };
                 format!("HTTP 401: {missing}")
             }
@@ -233,8 +277,17 @@ fn too_long() -> String {
     format!("it sent a message of more than {MAX_MESSAGE} bytes")
 }
 
+/// A client that follows no redirect.
+pub(crate) fn http_client() -> Result<Client, String> {
+    // Fails if one is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client =
+        Client::builder().redirect(redirect::Policy::none()).connect_timeout(CONNECT_TIMEOUT).build();
+    client.map_err(|error| error.to_string())
+}
+
 /// The cause of a failure, without the address: it may hold a key.
-fn network_error(error: &reqwest::Error) -> String {
+pub(crate) fn network_error(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {
         cause = next;

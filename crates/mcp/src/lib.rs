@@ -28,6 +28,7 @@ mod content;
 mod http;
 mod log;
 mod naming;
+mod oauth;
 mod schema_cost;
 mod search;
 mod server;
@@ -35,11 +36,11 @@ mod status;
 mod stdio;
 mod tool;
 
-pub use bridge::{BRIDGE_TOOLS, McpBridge};
+pub use bridge::{BRIDGE_TOOLS, LOG, McpBridge};
 #[cfg(feature = "acp")]
 pub use client_servers::McpTools;
 pub use naming::tool_prefix;
-pub use server::{ConnectedServer, Surroundings, connect};
+pub use server::{ConnectError, ConnectedServer, LoginOutcome, Surroundings, connect, log_in, log_out};
 pub use status::{exposure_name, servers_section};
 
 /// The longest message of a server in bytes: 8 MiB.

@@ -3,8 +3,9 @@
 use super::{
     MAX_TOOLS,
     client::{Client, Inbox, RequestError, Transport},
-    http::HttpTransport,
+    http::{HttpTransport, http_client},
     log::ServerLog,
+    oauth::{Login, SignIn, requests::Requests, sign_in, store::LoginStore},
     stdio::{self, ServerProcess},
     tool::Tool,
 };
@@ -12,7 +13,14 @@ use pi_rpc_config::mcp::{McpEntry, McpTransport, McpValues};
 use pi_rpc_files::secrets::{ChildEnvironment, Secrets};
 use pi_rpc_processes::Processes;
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::sync::mpsc;
 
 /// The most pages of a list of tools.
 const MAX_PAGES: usize = 100;
@@ -72,7 +80,7 @@ pub(crate) enum ServerAddress {
     /// A process, on its stdin and stdout.
     Stdio(ServerProcess),
     /// Streamable HTTP.
-    Http { url: String, headers: Vec<(String, String)> },
+    Http { url: String, headers: Vec<(String, String)>, login: Option<Login> },
 }
 
 /// What servers are started with.
@@ -88,31 +96,154 @@ pub struct Surroundings {
     pub secrets: Secrets,
     /// The file for what servers log; `None`: that is left out.
     pub log: Option<PathBuf>,
+    /// The agent directory, where logins are; `None`: none is used.
+    pub agent: Option<PathBuf>,
+}
+
+/// Why a server is not connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectError {
+    /// The user has to log in.
+    NeedsLogin,
+    /// For this reason, with the end of stderr of a process.
+    Failed(String),
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NeedsLogin => f.write_str("it requires a login"),
+            Self::Failed(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<String> for ConnectError {
+    fn from(text: String) -> Self {
+        Self::Failed(text)
+    }
+}
+
+/// What became of a login, with the number of tools that the server then has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginOutcome {
+    /// None was needed.
+    AlreadyIn(usize),
+    /// The user has logged in.
+    Done(usize),
 }
 
 /// Connects a server of `mcp.json` and lists its tools.
 ///
 /// # Errors
 ///
-/// The reason, with the end of stderr of a process.
+/// The user has to log in, or the reason, with the end of stderr of a process.
 pub async fn connect(
     entry: &McpEntry,
     values: &Arc<McpValues>,
     surroundings: &Surroundings,
-) -> Result<ConnectedServer, String> {
-    let directory = &surroundings.directory;
-    let address = match &entry.transport {
+) -> Result<ConnectedServer, ConnectError> {
+    let login = login_of(entry, values, surroundings).await?;
+    connect_with(entry, values, surroundings, login).await
+}
+
+async fn connect_with(
+    entry: &McpEntry,
+    values: &Arc<McpValues>,
+    surroundings: &Surroundings,
+    login: Option<Login>,
+) -> Result<ConnectedServer, ConnectError> {
+    let address = address_of(entry, values, surroundings, login).await?;
+    connect_to(&entry.name, address, entry.timeout, surroundings).await
+}
+
+/// Logs in at a server of `mcp.json`, by OAuth in the browser. `notify` takes the page that the user has to open, `pasted` the address
+/// that the browser ended at, where that is on another machine.
+///
+/// # Errors
+///
+/// The server has no such login, or what has failed.
+pub async fn log_in(
+    entry: &McpEntry,
+    values: &Arc<McpValues>,
+    surroundings: &Surroundings,
+    notify: &mut (dyn FnMut(String) + Send),
+    pasted: mpsc::Receiver<String>,
+    patience: Duration,
+) -> Result<LoginOutcome, String> {
+    let login = login_of(entry, values, surroundings).await?;
+    let login = login.ok_or_else(|| no_login(&entry.name))?;
+    // Says whether a login is needed, and what the server wants.
+    match connect_with(entry, values, surroundings, Some(login.clone())).await {
+        Ok(server) => {
+            server.end().await;
+            return Ok(LoginOutcome::AlreadyIn(server.tools.len()));
+        }
+        Err(ConnectError::Failed(error)) => return Err(error),
+        Err(ConnectError::NeedsLogin) => {}
+    }
+    sign_in(SignIn { login: login.clone(), notify, pasted, patience }).await?;
+    match connect_with(entry, values, surroundings, Some(login.clone())).await {
+        Ok(server) => {
+            server.end().await;
+            Ok(LoginOutcome::Done(server.tools.len()))
+        }
+        Err(error) => Err(format!("logged in, but {error}")),
+    }
+}
+
+/// Forgets the login at a server; says whether there was one.
+///
+/// # Errors
+///
+/// The server has no such login, or the file cannot be changed.
+pub async fn log_out(entry: &McpEntry, agent: &Path) -> Result<bool, String> {
+    let (url, _) = entry.oauth().ok_or_else(|| no_login(&entry.name))?;
+    let url = url.parse().map_err(|_| "url must be an http or https URL".to_owned())?;
+    LoginStore::new(agent, &entry.name, &url).remove().await.map_err(|error| error.to_string())
+}
+
+fn no_login(name: &str) -> String {
+    format!("MCP server \"{name}\" does not use OAuth. Only HTTP servers without an Authorization header do.")
+}
+
+/// The login at a server; `None`: it has none.
+async fn login_of(
+    entry: &McpEntry,
+    values: &Arc<McpValues>,
+    surroundings: &Surroundings,
+) -> Result<Option<Login>, String> {
+    let Some(((url, settings), agent)) = entry.oauth().zip(surroundings.agent.as_ref()) else {
+        return Ok(None);
+    };
+    let mut settings = settings.clone();
+    if let Some(secret) = settings.client_secret.take() {
+        let pairs = resolve(values, "oauth", &[("clientSecret".to_owned(), secret)]).await?;
+        settings.client_secret = pairs.into_iter().next().map(|(_, secret)| secret);
+    }
+    let requests = Requests { client: http_client()? };
+    Login::new(agent, &entry.name, url, settings, requests, surroundings.secrets.clone()).map(Some)
+}
+
+async fn address_of(
+    entry: &McpEntry,
+    values: &Arc<McpValues>,
+    surroundings: &Surroundings,
+    login: Option<Login>,
+) -> Result<ServerAddress, String> {
+    Ok(match &entry.transport {
         McpTransport::Stdio { command, args, env, cwd } => ServerAddress::Stdio(ServerProcess {
             command: values.expand_home(command).into(),
             args: args.iter().map(|word| values.expand_home(word)).collect(),
             env: resolve(values, "env", env).await?,
-            directory: directory.join(values.expand_home(cwd.as_deref().unwrap_or("."))),
+            directory: surroundings.directory.join(values.expand_home(cwd.as_deref().unwrap_or("."))),
         }),
-        McpTransport::Http { url, headers, .. } => {
-            ServerAddress::Http { url: url.clone(), headers: resolve(values, "headers", headers).await? }
-        }
-    };
-    connect_to(&entry.name, address, entry.timeout, surroundings).await
+        McpTransport::Http { url, headers, .. } => ServerAddress::Http {
+            url: url.clone(),
+            headers: resolve(values, "headers", headers).await?,
+            login,
+        },
+    })
 }
 
 /// Connects a server and lists its tools; `timeout` is that of each request.
@@ -125,7 +256,7 @@ pub(crate) async fn connect_to(
     address: ServerAddress,
     timeout: Duration,
     surroundings: &Surroundings,
-) -> Result<ConnectedServer, String> {
+) -> Result<ConnectedServer, ConnectError> {
     let log = surroundings.log.clone().map(|path| {
         let (server, secrets) = (name.to_owned(), surroundings.secrets.clone());
         ServerLog { path, server, secrets }
@@ -134,17 +265,22 @@ pub(crate) async fn connect_to(
     let transport = match address {
         ServerAddress::Stdio(process) => {
             if !process.directory.is_dir() {
-                return Err(format!("cwd: {} is no directory", process.directory.display()));
+                return Err(format!("cwd: {} is no directory", process.directory.display()).into());
             }
             Transport::Stdio(stdio::start(&process, surroundings, inbox.clone())?)
         }
-        ServerAddress::Http { url, headers } => Transport::Http(HttpTransport::new(url, &headers)?),
+        ServerAddress::Http { url, headers, login } => {
+            Transport::Http(HttpTransport::new(url, &headers, login)?)
+        }
     };
     let client = Client::new(transport, inbox.clone(), timeout);
     match open(client, name).await {
         Ok(server) => Ok(server),
+        Err(RequestError::NeedsLogin) => Err(ConnectError::NeedsLogin),
         // The process may have ended, and its stderr says why.
-        Err(error) => Err(inbox.closed.borrow().clone().unwrap_or_else(|| error.to_string())),
+        Err(error) => {
+            Err(ConnectError::Failed(inbox.closed.borrow().clone().unwrap_or_else(|| error.to_string())))
+        }
     }
 }
 

@@ -19,6 +19,9 @@ pub fn check(config: &Config) -> Vec<Check> {
         let check = |state, text: &str| Check::new(state, SUBJECT, format!("{name}: {text}"));
         match tried {
             Tried::Disabled => vec![check(State::Ok, "disabled")],
+            Tried::NeedsLogin => {
+                vec![check(State::Broken, "needs sign-in").with_help(format!("pi-rpc mcp login {name}"))]
+            }
             Tried::Failed(error) => {
                 let help = format!("in {}; pi-rpc mcp list tries it again", entry.source.display());
                 vec![check(State::Broken, error).with_help(help)]

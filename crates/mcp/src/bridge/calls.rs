@@ -26,7 +26,7 @@ impl Running {
         };
         let is_gone = match &self.servers[at].state {
             State::Connected(server) => server.client.inbox().closed.borrow().is_some(),
-            State::Disconnected(_) | State::Failed(_) => true,
+            State::Disconnected(_) | State::NeedsLogin | State::Failed(_) => true,
             State::Connecting | State::Disabled => false,
         };
         if is_gone {
@@ -45,6 +45,7 @@ impl Running {
                 let error = format!("MCP server \"{name}\" failed to connect: {reason}");
                 return self.fail(call.id, error).await;
             }
+            State::NeedsLogin => return self.fail(call.id, needs_login(&name)).await,
             State::Disabled => {
                 return self.fail(call.id, format!("MCP server \"{name}\" is disabled.")).await;
             }
@@ -69,6 +70,11 @@ impl Running {
             let outcome = running.run(&call).await;
             let report = match outcome {
                 Err(RequestError::SessionOver) if !is_again => Event::Again(at, attempt, call),
+                Err(RequestError::NeedsLogin) => {
+                    let error = needs_login(&running.server);
+                    running.output.send(ExtensionFailed { id, error }).await;
+                    Event::Refused(at, attempt)
+                }
                 Err(error) => {
                     running.output.send(ExtensionFailed { id: call.id, error: error.to_string() }).await;
                     Event::Ended(id)
@@ -117,4 +123,9 @@ impl RunningCall {
         self.output.send(ExtensionToolResult { id: call.id.clone(), result, is_error }).await;
         Ok(())
     }
+}
+
+/// What the model is told of a server that waits for a login.
+fn needs_login(server: &str) -> String {
+    format!("MCP server \"{server}\" requires sign-in. Run /mcp to sign in.")
 }

@@ -6,7 +6,7 @@ use pi_rpc_protocol::{
 };
 
 /// Words that `/mcp` takes.
-const USAGE: &str = "Usage: /mcp, /mcp reconnect [server]";
+const USAGE: &str = "Usage: /mcp, /mcp login [server], /mcp logout [server], /mcp reconnect [server]";
 
 impl Server {
     /// The state in words, with the whole of an error.
@@ -17,6 +17,7 @@ impl Server {
             State::Connecting => ("connecting".to_owned(), None),
             State::Connected(_) => (format!("connected, {} tools", self.tools.len()), None),
             State::Disconnected(error) => ("disconnected, reconnects on next call".to_owned(), Some(error)),
+            State::NeedsLogin => (format!("needs sign-in, run /mcp login {name}"), None),
             State::Failed(error) => ("failed".to_owned(), Some(error)),
         };
         let error = error.map(|error| format!("\n    {}", error.replace('\n', "\n    ")));
@@ -35,6 +36,7 @@ impl Server {
                 format!("connected · {count} tool{s}{resources}")
             }
             State::Disconnected(_) => "disconnected".to_owned(),
+            State::NeedsLogin => "needs sign-in".to_owned(),
             State::Failed(error) => format!("failed: {}", error.lines().next().unwrap_or_default()),
         }
     }
@@ -51,6 +53,9 @@ impl Running {
         for server in &self.servers {
             if let State::Failed(error) = &server.state {
                 tracing::warn!("MCP server {}: {}", server.entry.name, error.replace('\n', "; "));
+                lines.push(format!("  {}: {}", server.entry.name, server.summary()));
+            }
+            if matches!(server.state, State::NeedsLogin) {
                 lines.push(format!("  {}: {}", server.entry.name, server.summary()));
             }
             lines.extend(server.notes.iter().map(|note| format!("  {}: {note}", server.entry.name)));
@@ -83,16 +88,12 @@ impl Running {
                     NotifyType::Info,
                 )
             }
-            ["reconnect"] => match self.only_failed() {
-                Some(at) => return self.reconnect(at, command.id).await,
-                None => (USAGE.to_owned(), NotifyType::Warning),
-            },
-            ["reconnect", name] => {
-                let found = self.servers.iter().position(|server| server.entry.name == name);
-                match found.map(|at| (at, self.servers[at].entry.is_enabled)) {
-                    Some((at, true)) => return self.reconnect(at, command.id).await,
-                    Some((_, false)) => (format!("MCP server \"{name}\" is disabled."), NotifyType::Error),
-                    None => (format!("No MCP server named \"{name}\"."), NotifyType::Error),
+            [word @ ("login" | "logout" | "reconnect"), ref rest @ ..] if rest.len() <= 1 => {
+                match self.meant(word, rest.first().copied()) {
+                    Ok(at) if word == "reconnect" => return self.reconnect(at, command.id).await,
+                    Ok(at) if word == "login" => return self.begin_login(at, command.id).await,
+                    Ok(at) => self.log_out(at).await,
+                    Err(text) => (text, NotifyType::Error),
                 }
             }
             _ => (USAGE.to_owned(), NotifyType::Warning),
@@ -101,12 +102,35 @@ impl Running {
         self.output.send(ExtensionDone { id: command.id, result: None }).await;
     }
 
-    /// The server that `/mcp reconnect` means: the only one that is enabled, or the only one that is not connected.
-    fn only_failed(&self) -> Option<usize> {
-        let enabled = || (0..self.servers.len()).filter(|at| self.servers[*at].entry.is_enabled);
-        let is_gone =
-            |at: &usize| matches!(self.servers[*at].state, State::Disconnected(_) | State::Failed(_));
-        single(enabled()).or_else(|| single(enabled().filter(is_gone)))
+    /// The server that a word of `/mcp` means: the one of this name, else the only one that the word fits.
+    fn meant(&self, word: &str, name: Option<&str>) -> Result<usize, String> {
+        let is_login = word != "reconnect";
+        let none = match is_login {
+            true => "No enabled MCP server uses OAuth. Only HTTP servers without an Authorization header do.",
+            false => "No enabled MCP server to reconnect.",
+        };
+        let fits = |at: &usize| {
+            let entry = &self.servers[*at].entry;
+            entry.is_enabled && (!is_login || entry.oauth().is_some())
+        };
+        let all = || 0..self.servers.len();
+        if let Some(name) = name {
+            let found = all().find(|at| self.servers[*at].entry.name == name);
+            let found = found.ok_or_else(|| format!("No MCP server named \"{name}\"."))?;
+            return Some(found).filter(fits).ok_or_else(|| none.to_owned());
+        }
+        let is_wanted = |at: &usize| match self.servers[*at].state {
+            State::NeedsLogin => true,
+            State::Disconnected(_) | State::Failed(_) => !is_login,
+            _ => false,
+        };
+        let only = single(all().filter(fits)).or_else(|| single(all().filter(fits).filter(is_wanted)));
+        let names =
+            || -> Vec<&str> { all().filter(fits).map(|at| self.servers[at].entry.name.as_str()).collect() };
+        only.ok_or_else(|| match &names()[..] {
+            [] => none.to_owned(),
+            names => format!("{word}: expected one of {}", names.join(", ")),
+        })
     }
 
     async fn reconnect(&mut self, at: usize, command: String) {
@@ -125,6 +149,10 @@ impl Running {
             }
             State::Disconnected(error) | State::Failed(error) => {
                 (format!("MCP server \"{name}\" failed to connect: {error}"), NotifyType::Error)
+            }
+            State::NeedsLogin => {
+                let text = format!("MCP server \"{name}\" requires sign-in. Run /mcp to sign in.");
+                (text, NotifyType::Error)
             }
             State::Disabled | State::Connecting => (server.summary(), NotifyType::Warning),
         };

@@ -77,9 +77,15 @@ impl Discovery {
     ) -> Result<Self, String> {
         let resource = resource_metadata(requests, server, challenge).await?;
         if let Some(address) = configured {
-            let metadata = get(requests, address).await?.map_err(|status| format!("{address}: HTTP {status}"))?;
-            let issuer = text(&metadata, "issuer").ok_or_else(|| format!("{address}: issuer: expected an address"))?;
-            return Ok(Self { issuer: issuer.to_owned(), metadata: Some(checked(metadata, address)?), resource });
+            let metadata =
+                get(requests, address).await?.map_err(|status| format!("{address}: HTTP {status}"))?;
+            let issuer =
+                text(&metadata, "issuer").ok_or_else(|| format!("{address}: issuer: expected an address"))?;
+            return Ok(Self {
+                issuer: issuer.to_owned(),
+                metadata: Some(checked(metadata, address)?),
+                resource,
+            });
         }
         let named = resource.as_ref().and_then(|it| it.pointer("/authorization_servers/0")?.as_str());
         let issuer = named.map_or_else(|| origin(server), str::to_owned);
@@ -124,10 +130,12 @@ impl Discovery {
     pub(crate) fn audience(&self, server: &Url) -> Result<Option<String>, String> {
         let Some(metadata) = &self.resource else { return Ok(None) };
         let resource = text(metadata, "resource").unwrap_or_default();
-        let other = || format!("the protected resource {} does not match the server {server}", shown(resource));
+        let other =
+            || format!("the protected resource {} does not match the server {server}", shown(resource));
         let named: Url = resource.parse().map_err(|_| other())?;
         let slashed = |path: &str| if path.ends_with('/') { path.to_owned() } else { format!("{path}/") };
-        let matches = named.origin() == server.origin() && slashed(server.path()).starts_with(&slashed(named.path()));
+        let matches =
+            named.origin() == server.origin() && slashed(server.path()).starts_with(&slashed(named.path()));
         if matches { Ok(Some(resource.to_owned())) } else { Err(other()) }
     }
 
@@ -151,7 +159,8 @@ async fn resource_metadata(
         Some(named) if is_safe(named) => vec![named.clone()],
         Some(named) => return Err(format!("resource_metadata: expected https, got {}", shown(named))),
         None => {
-            let well_known = format!("{}/.well-known/oauth-protected-resource", origin(server).trim_end_matches('/'));
+            let well_known =
+                format!("{}/.well-known/oauth-protected-resource", origin(server).trim_end_matches('/'));
             let mut places = vec![format!("{well_known}{path}")];
             places.extend((!path.is_empty()).then_some(well_known));
             places
@@ -170,7 +179,9 @@ async fn resource_metadata(
 
 /// Reads the metadata of an authorization server; `None`: there is none.
 async fn server_metadata(requests: &Requests, issuer: &str) -> Result<Option<Value>, String> {
-    let url: Url = issuer.parse().map_err(|_| format!("authorization_servers: {}: expected an address", shown(issuer)))?;
+    let url: Url = issuer
+        .parse()
+        .map_err(|_| format!("authorization_servers: {}: expected an address", shown(issuer)))?;
     if !is_safe(issuer) {
         return Err(format!("authorization_servers: expected https, got {}", shown(issuer)));
     }
@@ -247,7 +258,8 @@ mod tests {
 
     #[test]
     fn challenges_are_read() {
-        let header = r#"Bearer realm="x", error="insufficient_scope", scope="a b", resource_metadata="https://h/p""#;
+        let header =
+            r#"Bearer realm="x", error="insufficient_scope", scope="a b", resource_metadata="https://h/p""#;
         let expected = Challenge {
             resource_metadata: Some("https://h/p".to_owned()),
             scope: Some("a b".to_owned()),
@@ -262,13 +274,16 @@ mod tests {
     fn tokens_are_for_this_server_alone() {
         let server: Url = "https://h.example/a/mcp".parse().unwrap();
         let audience = |resource: &str| {
-            let discovery = Discovery { resource: Some(json!({ "resource": resource })), ..Discovery::default() };
+            let discovery =
+                Discovery { resource: Some(json!({ "resource": resource })), ..Discovery::default() };
             discovery.audience(&server).ok().flatten()
         };
         for resource in ["https://h.example/", "https://h.example/a", "https://h.example/a/mcp"] {
             assert_eq!(audience(resource).as_deref(), Some(resource));
         }
-        for resource in ["https://other.example/a/mcp", "https://h.example/a/m", "http://h.example/a/mcp", "x"] {
+        for resource in
+            ["https://other.example/a/mcp", "https://h.example/a/m", "http://h.example/a/mcp", "x"]
+        {
             assert_eq!(audience(resource), None, "{resource}");
         }
     }

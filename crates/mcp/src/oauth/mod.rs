@@ -11,7 +11,7 @@ pub(crate) mod requests;
 mod sign_in;
 pub(crate) mod store;
 
-pub use sign_in::{SignIn, sign_in};
+pub(crate) use sign_in::{SignIn, sign_in};
 
 use self::{
     discovery::{Challenge, Discovery},

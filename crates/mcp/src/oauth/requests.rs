@@ -45,7 +45,10 @@ impl Requests {
     /// Requests a document.
     pub(crate) async fn get(&self, address: &str) -> Result<Response, String> {
         let request = self.client.get(address).header(header::ACCEPT, "application/json").timeout(TIMEOUT);
-        request.send().await.map_err(|error| format!("{}: {}", shown(address), crate::http::network_error(&error)))
+        request
+            .send()
+            .await
+            .map_err(|error| format!("{}: {}", shown(address), crate::http::network_error(&error)))
     }
 
     /// Registers a client, for this address that the browser comes back to.
@@ -60,7 +63,8 @@ impl Requests {
         redirect: &str,
         scope: Option<&str>,
     ) -> Result<JsonObject, String> {
-        if discovery.metadata.as_ref().is_some_and(|metadata| metadata.get("registration_endpoint").is_none()) {
+        if discovery.metadata.as_ref().is_some_and(|metadata| metadata.get("registration_endpoint").is_none())
+        {
             let text = "the authorization server registers no clients; expected oauth.clientId";
             return Err(text.to_owned());
         }
@@ -79,7 +83,8 @@ impl Requests {
         let request = self.client.post(url).header(header::ACCEPT, "application/json");
         let request = request.header(header::CONTENT_TYPE, "application/json").body(body.to_string());
         let sent = request.timeout(TIMEOUT).send().await;
-        let response = sent.map_err(|error| format!("registration: {}", crate::http::network_error(&error)))?;
+        let response =
+            sent.map_err(|error| format!("registration: {}", crate::http::network_error(&error)))?;
         let status = response.status();
         let answer = read_json(response).await;
         if !status.is_success() {
@@ -187,7 +192,9 @@ pub(crate) fn expiry(tokens: &JsonObject) -> Option<u64> {
 
 /// Milliseconds since 1970.
 pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// The error of OAuth in an answer, without control characters.

@@ -24,8 +24,8 @@ const CLIENT_NAME: &str = "pi-rpc";
 const CALLBACK_BYTES: usize = 9;
 
 /// A login that is to be made.
-pub struct SignIn<'a> {
-    pub(crate) login: Login,
+pub(crate) struct SignIn<'a> {
+    pub login: Login,
     /// Takes the page that the user has to open.
     pub notify: &'a mut (dyn FnMut(String) + Send),
     /// Addresses that the user pastes, where the browser is on another machine.
@@ -39,7 +39,7 @@ pub struct SignIn<'a> {
 /// # Errors
 ///
 /// What has failed; no token is in it.
-pub async fn sign_in(sign_in: SignIn<'_>) -> Result<(), String> {
+pub(crate) async fn sign_in(sign_in: SignIn<'_>) -> Result<(), String> {
     let SignIn { login, notify, pasted, patience } = sign_in;
     let challenge = login.wanted();
     if !challenge.wants_scope() && login.renew().await? == Refresh::Done {
@@ -82,7 +82,8 @@ pub async fn sign_in(sign_in: SignIn<'_>) -> Result<(), String> {
     // A code of another authorization server must not be sent to this one (RFC 9207).
     let issuer = discovery.metadata.as_ref().and_then(|metadata| metadata.get("issuer")?.as_str());
     let named = query.get("iss").map(String::as_str);
-    if (named.is_some() || discovery.has("authorization_response_iss_parameter_supported")) && named != issuer {
+    if (named.is_some() || discovery.has("authorization_response_iss_parameter_supported")) && named != issuer
+    {
         return Err("the page sent the answer of another authorization server back".to_owned());
     }
     let code = query.get("code").ok_or("the page sent no code back")?;
@@ -158,7 +159,8 @@ async fn listen(login: &Login, state: &JsonObject) -> Result<(TcpListener, Strin
         .ok_or("oauth.callbackUrl must be an http URI on localhost, 127.0.0.1, or [::1]")?;
     let fixed = url.port.or(login.settings.callback_port);
     // The port of a registered client is better than another, which would need another client.
-    let registered = state.get("clientInformation").and_then(|client| client.pointer("/redirect_uris/0")?.as_str());
+    let registered =
+        state.get("clientInformation").and_then(|client| client.pointer("/redirect_uris/0")?.as_str());
     let registered = registered.and_then(|registered| LoopbackUrl::read(registered)?.port);
     let address: IpAddr = match url.host.as_str() {
         "[::1]" => std::net::Ipv6Addr::LOCALHOST.into(),

@@ -1,7 +1,10 @@
 //! Logins at servers, in `mcp-auth.json` of the agent directory: pi's file, under pi's locks. Source: pi 1.6.0 source.
 
 use crate::naming::namespace;
-use pi_rpc_files::regular_files::{self, CONFIGURATION};
+use pi_rpc_files::{
+    private_files,
+    regular_files::{self, CONFIGURATION},
+};
 use pi_rpc_login::{auth_file::LockedAuthFile, lock::AuthLock};
 use pi_rpc_protocol::JsonObject;
 use reqwest::Url;
@@ -87,6 +90,7 @@ impl LoginStore {
     pub(crate) async fn lock_refresh(&self) -> io::Result<AuthLock> {
         let digest = Sha256::digest(&self.key);
         let hash: String = digest[..HASH_BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
+        self.path.parent().map_or(Ok(()), private_files::create_folder)?;
         let name = self.path.with_file_name(format!("mcp-auth-refresh-{hash}"));
         AuthLock::acquire_beside(REFRESH_PATIENCE, &name).await
     }
@@ -103,7 +107,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let url: Url = "https://h.example/mcp".parse().unwrap();
         let store = LoginStore::new(folder.path(), "my-docs", &url);
-        store.change(|state| drop(state.insert("tokens".to_owned(), json!({ "access_token": "a" })))).await.unwrap();
+        store
+            .change(|state| drop(state.insert("tokens".to_owned(), json!({ "access_token": "a" }))))
+            .await
+            .unwrap();
         let text = fs::read_to_string(folder.path().join(FILE)).unwrap();
         let expected = json!({ "mcp__my_docs|https://h.example/mcp": {
             "tokens": { "access_token": "a" }, "serverUrl": "https://h.example/mcp" } });
@@ -117,7 +124,8 @@ mod tests {
     async fn login_of_older_pi_is_taken_over() {
         let folder = tempfile::tempdir().unwrap();
         let url: Url = "https://h.example/mcp".parse().unwrap();
-        let old = json!({ "https://h.example/mcp": { "serverUrl": "https://h.example/mcp", "oauthState": "s" } });
+        let old =
+            json!({ "https://h.example/mcp": { "serverUrl": "https://h.example/mcp", "oauthState": "s" } });
         fs::write(folder.path().join(FILE), old.to_string()).unwrap();
         let store = LoginStore::new(folder.path(), "docs", &url);
         assert_eq!(store.load().await.unwrap()["oauthState"], "s");

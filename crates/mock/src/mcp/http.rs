@@ -2,6 +2,7 @@
 
 use super::{
     conversation::{Conversation, McpState, Sent, VERSIONS},
+    oauth::AuthorizationServer,
     script::McpScript,
 };
 use crate::{
@@ -51,6 +52,7 @@ struct Shared {
     /// In place of sessions, where there are none.
     single: Arc<Conversation>,
     journal: Arc<Journal>,
+    authorization: Option<AuthorizationServer>,
 }
 
 impl McpMock {
@@ -87,9 +89,13 @@ impl McpMock {
     ///
     /// None are known: failures to accept a connection are waited out.
     pub async fn serve(self) -> io::Result<()> {
+        let origin = format!("http://{}", self.address);
+        let oauth = self.script.oauth.clone();
+        let authorization = oauth.map(|oauth| AuthorizationServer::new(oauth, origin));
         let state = McpState::new(self.script);
         let single = Conversation::shared(Arc::clone(&state));
-        let shared = Shared { state, sessions: Mutex::default(), single, journal: self.journal };
+        let shared =
+            Shared { state, sessions: Mutex::default(), single, journal: self.journal, authorization };
         let router = axum::Router::new().fallback(handle).with_state(Arc::new(shared));
         let service = router.into_make_service_with_connect_info::<Connection>();
         axum::serve(CuttableListener::new(self.listener), service).await
@@ -107,8 +113,8 @@ async fn handle(
     connection.admit();
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, MAX_BODY).await;
-    let message = body.map(|bytes| serde_json::from_slice::<Value>(&bytes).unwrap_or_default());
-    let message = message.unwrap_or_default();
+    let body = body.unwrap_or_default();
+    let message = serde_json::from_slice::<Value>(&body).unwrap_or_default();
     let value = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let headers = parts.headers.iter().map(|(name, own)| (name.to_string(), value(own)));
     let mut received = ReceivedRequest {
@@ -121,13 +127,35 @@ async fn handle(
         refusal: None,
         is_login: false,
     };
+    let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default());
+    let page = shared.authorization.as_ref().and_then(|it| it.answer(&parts.method, path, query, &body));
+    if let Some(page) = page {
+        // What goes to and fro is codes and tokens.
+        received.is_login = true;
+        received.status = Some(page.status.as_u16());
+        received.refusal = page.body.get("error").and_then(Value::as_str).map(str::to_owned);
+        if received.body.is_null() {
+            received.body = String::from_utf8_lossy(&body).into_owned().into();
+        }
+        shared.journal.add(received);
+        let mut response = respond(page.status, Body::from(page.body.to_string()));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(to) = page.location.and_then(|to| HeaderValue::try_from(to).ok()) {
+            headers.insert(header::LOCATION, to);
+        }
+        return response;
+    }
     let answered = shared.answer(&parts.method, &parts.headers, message, &connection).await;
     let response = answered.unwrap_or_else(|(status, text)| {
         received.refusal = Some(text.clone());
         let mut response = Response::new(Body::from(text));
         *response.status_mut() = status;
         if status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            let challenge = shared.authorization.as_ref().and_then(|it| it.challenge(None));
+            let challenge = challenge.and_then(|challenge| HeaderValue::try_from(challenge).ok());
+            let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }
         response
     });
@@ -198,13 +226,18 @@ impl Shared {
     }
 
     fn check_key(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let Some(key) = &self.state.script.key else { return Ok(()) };
         let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        match given.and_then(|given| given.strip_prefix("Bearer ")) == Some(key) {
-            true => Ok(()),
-            false => {
-                Err((StatusCode::UNAUTHORIZED, "authorization: expected the key of the script".to_owned()))
+        let given = given.and_then(|given| given.strip_prefix("Bearer "));
+        if self.authorization.as_ref().is_some_and(|it| it.challenge(given).is_some()) {
+            let text = "authorization: expected a token of the authorization server".to_owned();
+            return Err((StatusCode::UNAUTHORIZED, text));
+        }
+        match &self.state.script.key {
+            Some(key) if given != Some(key) => {
+                let text = "authorization: expected the key of the script".to_owned();
+                Err((StatusCode::UNAUTHORIZED, text))
             }
+            _ => Ok(()),
         }
     }
 }

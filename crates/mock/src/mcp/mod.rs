@@ -22,12 +22,13 @@
 
 mod conversation;
 mod http;
+mod oauth;
 mod script;
 mod stdio;
 
 pub use http::McpMock;
 pub use script::{
-    Filler, HttpAnswer, McpScript, McpStep, Request, RpcFailure, ScriptedPrompt, ScriptedResource,
-    ScriptedTool, mcp_script_schema,
+    Filler, HttpAnswer, McpScript, McpStep, OAuthScript, Request, RpcFailure, ScriptedPrompt,
+    ScriptedResource, ScriptedTool, mcp_script_schema,
 };
 pub use stdio::serve_stdio;

@@ -44,8 +44,28 @@ pub struct McpScript {
     pub ignores_end: bool,
     /// Over HTTP: the key that requests need as `Authorization: Bearer KEY`; others get the status 401.
     pub key: Option<String>,
+    /// Over HTTP: requests need a token of the authorization server that is at the same address.
+    pub oauth: Option<OAuthScript>,
     /// Over HTTP: no sessions are made.
     pub without_sessions: bool,
+}
+
+/// An authorization server, whose user agrees at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct OAuthScript {
+    /// The scopes that the MCP server names.
+    pub scopes: Vec<String>,
+    /// Lifetime of tokens in seconds, as it is said; they are good for longer.
+    pub expires_in: Option<u64>,
+    /// The number of requests that a token is good for; by default any.
+    pub uses: Option<usize>,
+    /// Clients may describe themselves by a document.
+    pub takes_documents: bool,
+    /// The resource that the metadata names; by default the address of the MCP server.
+    pub resource: Option<String>,
+    /// The issuer that the metadata names; by default the address.
+    pub issuer: Option<String>,
 }
 
 /// A tool.
