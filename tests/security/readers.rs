@@ -57,6 +57,12 @@ const REGULAR_FILES: &str = "regular_files::read";
 
 /// File, part of the line that reads, and the bound.
 const READERS: &[(&str, &str, &str)] = &[
+    (
+        "codemode/sandbox.rs",
+        "LineReader::new(stdout, MAX_LINE)",
+        "`MAX_LINE` bytes a line, `MAX_LINES` together",
+    ),
+    ("codemode/worker.rs", "input.read_line(&mut line)", "its own user's lines; `MAX_ADDRESSES` bytes"),
     ("extension/project_trust.rs", "stderr.read_to_end(&mut messages)", "`OUTPUT` bytes, `take`"),
     ("extension/project_trust.rs", "BufReader::new(stdout.take(OUTPUT))", "`OUTPUT` bytes, `take`"),
     ("extension/project_trust.rs", "stdout.read_until(", "`OUTPUT` bytes, `take`"),
