@@ -24,6 +24,7 @@ mod host_tools;
 mod hosted;
 mod lives;
 mod models;
+mod nested_calls;
 mod outside;
 mod packages;
 mod processes;

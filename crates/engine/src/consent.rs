@@ -66,7 +66,7 @@ impl Engine {
         if self.checked_arguments(at).is_none() {
             return;
         }
-        if self.is_stopping() {
+        if self.is_call_stopping(at) {
             let result = self.unrun_result(at);
             return self.end_unrun_call(at, result);
         }

@@ -12,12 +12,12 @@ use crate::{
         request::{CANCEL_TIMEOUT, RequestKind},
     },
     io::{CallId, Output},
-    toolbox::arguments::ToolOwner,
+    toolbox::arguments::{ToolAccess, ToolOwner},
 };
 use pi_rpc_model::types::{StreamEvent, ToolSpec};
 use pi_rpc_protocol::{
     AgentToolResult, Emission, ExtensionTool, HookName, PromptDisposition, QueueDisposition,
-    SessionStartHook, SessionStartReason, ToExtension, ToolResultHook, errors,
+    SessionStartHook, SessionStartReason, ToExtension, ToolExposure, ToolResultHook, errors,
 };
 
 /// How many faults of a registration are reported.
@@ -343,9 +343,14 @@ impl Engine {
             description: description.to_owned(),
             parameters: serde_json::Value::from(tool.parameters.clone()).into(),
             exclusive: tool.sequential.unwrap_or(false),
+            output: tool.output_schema.clone().map(|schema| serde_json::Value::from(schema).into()),
+        };
+        let access = ToolAccess {
+            exposure: tool.exposure.unwrap_or(ToolExposure::Direct),
+            runs_scripts: tool.runs_scripts.unwrap_or(false),
         };
         self.tools
-            .add(spec, ToolOwner::Extension(place), offered)
+            .add(spec, ToolOwner::Extension(place), offered, access)
             .map_err(|fault| fault.error_text(base, name))
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     io::CallId,
     prompt::texts,
     tool_result::error_result,
-    toolbox::arguments::{SchemaFault, ToolOwner, examine},
+    toolbox::arguments::{SchemaFault, ToolAccess, ToolOwner, examine},
 };
 use pi_rpc_model::types::ToolSpec;
 use pi_rpc_protocol::{
@@ -31,7 +31,7 @@ impl Engine {
                 let tool_names = tools.iter().map(|(spec, _)| spec.name.clone()).collect();
                 for (spec, offered) in tools {
                     // Checked before.
-                    let _ = self.tools.add(spec, ToolOwner::Host, offered);
+                    let _ = self.tools.add(spec, ToolOwner::Host, offered, ToolAccess::DIRECT);
                 }
                 self.succeed(SetHostToolsResponse { id: command.id, data: HostToolNames { tool_names } });
             }
@@ -66,7 +66,8 @@ impl Engine {
                 return Err(format!("Host tool \"{name}\" is excluded by the options of this server"));
             }
             let (name, description) = (name.to_owned(), description.to_owned());
-            let spec = ToolSpec { name, description, parameters: parameters.into(), exclusive: false };
+            let spec =
+                ToolSpec { name, description, parameters: parameters.into(), exclusive: false, output: None };
             // A tool that stays keeps whether it is offered.
             let before = self.tools.owner(&spec.name).map(|_| self.tools.is_offered(&spec.name));
             tools.push((spec, before.unwrap_or(!tool.hidden.unwrap_or(false))));

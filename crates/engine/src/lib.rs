@@ -137,6 +137,7 @@ pub use setup::{
 };
 pub use toolbox::{
     arguments::Toolbox,
+    declarations,
     selection::{
         RecordedTools, SelectionReport, ToolEntry, ToolEntryEffect, ToolSelection, matches_any, matches_tool,
     },

@@ -96,6 +96,8 @@ impl Engine {
                 path,
                 prompt_guidelines,
                 active,
+                callable: self.tools.is_callable(&spec.name),
+                output_schema: spec.output.as_deref().map(object),
             }
         });
         QueriedTools { tools: tools.collect() }

@@ -351,6 +351,9 @@ impl Running {
                     prompt_guidelines: None,
                     sequential: None,
                     inactive: (!is_declared).then_some(true),
+                    exposure: None,
+                    output_schema: None,
+                    runs_scripts: None,
                 });
             }
         }

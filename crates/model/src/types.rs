@@ -167,6 +167,8 @@ pub struct ToolSpec {
     pub parameters: Arc<Value>,
     /// Whether it runs alone in dialects that run other tools in parallel.
     pub exclusive: bool,
+    /// JSON schema of its structured results, for tools that call it; `None`: its text is all. Models are not told.
+    pub output: Option<Arc<Value>>,
 }
 
 impl ToolSpec {
@@ -176,7 +178,13 @@ impl ToolSpec {
         let parameters =
             known.entry(TypeId::of::<Arguments>()).or_insert_with(|| schema_of::<Arguments>().into());
         let parameters = parameters.clone();
-        Self { name: name.to_owned(), description: description.to_owned(), parameters, exclusive }
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            parameters,
+            exclusive,
+            output: None,
+        }
     }
 }
 

@@ -143,6 +143,7 @@ impl Scenario {
                 parameters: json!({ "type": "object", "properties": { "command": { "type": "string" } } })
                     .into(),
                 exclusive: false,
+                output: None,
             };
             setup.tools = Toolbox::new(tools().into_iter().chain([spec]).collect());
         }));

@@ -17,6 +17,7 @@ pub fn tools() -> Vec<ToolSpec> {
         })
         .into(),
         exclusive,
+        output: None,
     };
     vec![tool("bash", true), tool("probe", false)]
 }

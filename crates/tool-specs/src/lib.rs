@@ -28,6 +28,8 @@ use serde::Deserialize;
 
 use pi_rpc_model::types::ToolSpec;
 use pi_rpc_protocol::{DialectTools, DialectToolsEdits};
+use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// The tools that are offered by default, as in pi.
 pub const DEFAULT_TOOLS: [&str; 4] = ["read", "bash", "edit", "write"];
@@ -50,7 +52,7 @@ pub fn specs(rules: &DialectTools) -> Vec<ToolSpec> {
             true,
         ),
     };
-    vec![
+    let mut specs = vec![
         ToolSpec::of::<ReadArguments>(
             "read",
             "Show a file. Text comes from the start of the file, or from `offset`, up to 2000 lines or 50KB, whichever \
@@ -92,7 +94,40 @@ pub fn specs(rules: &DialectTools) -> Vec<ToolSpec> {
              At most 500 names, unless you set another limit, and 50KB.",
             false,
         ),
-    ]
+    ];
+    if rules.structured_content {
+        for spec in &mut specs {
+            spec.output = structured_schema(&spec.name).map(Arc::new);
+        }
+    }
+    specs
+}
+
+/// The schema of a tool's structured results; `None`: it has none.
+fn structured_schema(name: &str) -> Option<Value> {
+    let text = || json!({ "type": "string" });
+    let image = json!({
+        "type": "object",
+        "required": ["type", "data", "mimeType", "note"],
+        "properties": { "type": { "const": "image" }, "data": text(), "mimeType": text(), "note": text() },
+        "additionalProperties": false,
+    });
+    match name {
+        "read" => Some(json!({ "anyOf": [text(), image] })),
+        "bash" => Some(json!({
+            "type": "object",
+            "required": ["output", "truncated", "exit_code", "wall_time_seconds"],
+            "properties": {
+                "output": text(),
+                "truncated": { "type": "boolean" },
+                "full_output_path": text(),
+                "exit_code": { "type": "number" },
+                "wall_time_seconds": { "type": "number" },
+            },
+            "additionalProperties": false,
+        })),
+        _ => None,
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

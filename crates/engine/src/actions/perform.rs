@@ -84,6 +84,7 @@ impl Engine {
                 self.open_task(process, Some(it.id), ActionTask::AwaitIdle);
             }
             FromExtension::RunTool(it) => self.run_action_tool(process, it),
+            FromExtension::CallTool(it) => self.call_nested_tool(process, it),
             FromExtension::Complete(it) => self.request_completion(process, it),
             FromExtension::Withdraw(it) => self.withdraw(process, &it.id),
             // Handled by the component.
@@ -136,6 +137,7 @@ impl Engine {
                 self.push(Output::CancelTool(call));
             }
             Some(ActionTask::Model) => drop(self.cancel_model(call)),
+            Some(ActionTask::NestedCall(at)) => self.cancel_nested_call(at),
             // Its dialog is closed by now.
             Some(
                 ActionTask::Consent { .. }
@@ -215,6 +217,7 @@ impl Engine {
             Some(ActionTask::Tool) => {
                 self.push(Output::CancelTool(call));
             }
+            Some(&ActionTask::NestedCall(at)) => self.cancel_nested_call(at),
             Some(ActionTask::Model) => self.stop_model_action(call),
             Some(ActionTask::Navigation(_)) | None => {}
         }

@@ -100,5 +100,6 @@ fn spec(tool: ExtensionTool) -> ToolSpec {
         description: tool.description,
         parameters: Arc::new(tool.parameters.into()),
         exclusive: false,
+        output: None,
     }
 }

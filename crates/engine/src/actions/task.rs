@@ -24,6 +24,8 @@ pub enum ActionTask {
     },
     /// A tool runs outside of the conversation.
     Tool,
+    /// A tool runs for another one, as the call at this place of the batch.
+    NestedCall(usize),
     /// A model is requested outside of the conversation.
     Model,
     /// Another branch of the session is taken up.

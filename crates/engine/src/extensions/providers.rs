@@ -126,5 +126,8 @@ fn declared(tool: &ToolSpec) -> ExtensionTool {
         prompt_guidelines: None,
         sequential: None,
         inactive: None,
+        exposure: None,
+        output_schema: None,
+        runs_scripts: None,
     }
 }

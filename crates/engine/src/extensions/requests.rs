@@ -119,7 +119,7 @@ impl ExtensionHost {
         self.accept(process, id, context);
         let Some(id) = self.origin(process, id) else { return };
         // A tool ends with its result.
-        if self.tool_call(id).is_some() {
+        if self.called_tool(id).is_some() {
             return;
         }
         let Some(request) = self.close_request(id) else { return };
@@ -152,7 +152,7 @@ impl ExtensionHost {
 
     /// Handles progress of an extension's tool.
     pub(super) fn progress_tool(&mut self, process: CallId, id: &str, result: AgentToolResult) {
-        if let Some(call) = self.origin(process, id).and_then(|id| self.tool_call(id)) {
+        if let Some(call) = self.origin(process, id).and_then(|id| self.called_tool(id)) {
             self.push(ExtensionOutput::ToolProgress { call, result });
         }
     }
@@ -160,7 +160,7 @@ impl ExtensionHost {
     /// Handles the result of an extension's tool.
     pub(super) fn end_tool(&mut self, process: CallId, id: &str, result: AgentToolResult, is_error: bool) {
         let Some(id) = self.origin(process, id) else { return };
-        if let Some(call) = self.tool_call(id) {
+        if let Some(call) = self.called_tool(id) {
             self.close_request(id);
             self.push(ExtensionOutput::ToolEnded { call, result, is_error });
         }
@@ -305,7 +305,8 @@ impl ExtensionHost {
         id.to_string()
     }
 
-    fn tool_call(&self, id: CallId) -> Option<CallId> {
+    /// The tool call that the request with this id is for.
+    pub fn called_tool(&self, id: CallId) -> Option<CallId> {
         match self.requests.get(&id)?.kind {
             RequestKind::Tool(call) => Some(call),
             _ => None,

@@ -1,13 +1,13 @@
 //! The tool calls of one assistant message, and the stage of each.
 
 use crate::io::CallId;
-use pi_rpc_protocol::{AgentToolResult, JsonObject, ToolCall, ToolResultMessage};
+use pi_rpc_protocol::{AgentToolResult, JsonObject, NestedCall, ToolCall, ToolResultMessage};
 use std::time::Duration;
 
 /// The calls of the open turn.
 #[derive(Debug)]
 pub struct Batch {
-    /// The calls, in the message's order.
+    /// The calls, in the message's order; behind them those that tools have made, in the order in which they came.
     pub calls: Vec<CallSlot>,
     /// The results that are emitted.
     pub results: Vec<ToolResultMessage>,
@@ -39,6 +39,38 @@ pub struct CallSlot {
     pub prepared: Option<JsonObject>,
     /// The arguments to run with, after the `tool_call` hook.
     pub changed: Option<JsonObject>,
+    /// Who waits for the result; `None`: the model.
+    pub nesting: Option<Nesting>,
+}
+
+/// What a call belongs to that a tool has made.
+#[derive(Debug)]
+pub struct Nesting {
+    /// The place of the call whose tool has made it.
+    pub outer: usize,
+    /// The action of the extension that waits for its result.
+    pub action: CallId,
+    /// Whether nobody waits for the result any more.
+    pub is_withdrawn: bool,
+    /// When it was announced, on the monotonic clock.
+    pub announced: Option<Duration>,
+    /// What the result message of the outermost call records of it, once it has ended, without arguments.
+    pub record: Option<NestedCall>,
+}
+
+impl CallSlot {
+    /// A call that has not begun.
+    pub const fn new(call: ToolCall) -> Self {
+        Self {
+            call,
+            stage: CallStage::Waiting,
+            began: None,
+            took: None,
+            prepared: None,
+            changed: None,
+            nesting: None,
+        }
+    }
 }
 
 /// How far a call is. `Done` comes last in every style.

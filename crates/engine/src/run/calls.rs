@@ -29,7 +29,7 @@ impl Engine {
         if !self.slot(at).is_some_and(|slot| matches!(slot.stage, CallStage::Preparing)) {
             return;
         }
-        if self.is_stopping() {
+        if self.is_call_stopping(at) {
             let result = self.unrun_result(at);
             return self.end_unrun_call(at, result);
         }
@@ -49,7 +49,12 @@ impl Engine {
     pub(crate) fn send_tool_call_hook(&mut self, at: usize, arguments: JsonObject) {
         let Some(call) = self.tool_call(at).cloned() else { return };
         self.set_call_stage(at, CallStage::Checked(arguments.clone()));
-        let event = ToolCallHook { tool_call_id: call.id, tool_name: call.name, input: arguments };
+        let event = ToolCallHook {
+            tool_call_id: call.id,
+            tool_name: call.name,
+            input: arguments,
+            parent_tool_call_id: self.outer_call_id(at),
+        };
         self.send_hook(Hook::ToolCall { event, is_changed: false, veto: None, at });
     }
 
@@ -61,7 +66,7 @@ impl Engine {
             arguments = changed.clone();
             self.set_changed_arguments(at, changed);
         }
-        if self.is_stopping() {
+        if self.is_call_stopping(at) {
             let result = self.unrun_result(at);
             return self.end_unrun_call(at, result);
         }
@@ -80,7 +85,7 @@ impl Engine {
             // Arguments of an extension are not checked. Source: pi source.
             Ok(arguments) => {
                 let arguments = self.changed_arguments(at).cloned().unwrap_or(arguments);
-                match self.is_parallel() {
+                match self.is_parallel() && !self.is_nested(at) {
                     // It runs together with the others.
                     true => self.set_call_stage(at, CallStage::Ready(arguments)),
                     false => self.run_tool(at, arguments),
@@ -192,7 +197,8 @@ impl Engine {
             let took = slot.began.map(|began| now.saturating_sub(began).as_millis());
             slot.took = took.and_then(|took| u64::try_from(took).ok());
         }
-        if self.is_stopping() || !self.is_hooked(HookName::ToolResult) {
+        self.cancel_nested_calls(at);
+        if self.is_call_stopping(at) || !self.is_hooked(HookName::ToolResult) {
             return self.end_call(at, result, is_error);
         }
         let Some(tool_call) = self.tool_call(at).cloned() else { return };
@@ -204,6 +210,7 @@ impl Engine {
             details: result.details.clone(),
             is_error,
             structured_content: result.structured_content.clone(),
+            parent_tool_call_id: self.outer_call_id(at),
         };
         self.set_call_stage(at, CallStage::Ended);
         self.send_hook(Hook::ToolResult { event, original: Box::new(result), at });

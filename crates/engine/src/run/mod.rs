@@ -8,6 +8,7 @@ pub(super) mod chain;
 pub(super) mod compact;
 pub(super) mod compaction;
 pub(super) mod deferred;
+pub(super) mod nested_calls;
 pub(super) mod partial_message;
 pub(super) mod prompt_results;
 pub(super) mod reminders;

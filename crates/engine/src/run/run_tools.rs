@@ -41,15 +41,7 @@ impl Engine {
             of_extension && self.tools.is_exclusive(&call.name)
         };
         let in_turn = calls.iter().any(alone);
-        let slot = |call| CallSlot {
-            call,
-            stage: CallStage::Waiting,
-            began: None,
-            took: None,
-            prepared: None,
-            changed: None,
-        };
-        let calls = calls.into_iter().map(slot).collect();
+        let calls = calls.into_iter().map(CallSlot::new).collect();
         let unrun = has_failed(message).then(|| self.failed_text(message));
         self.activity.start_batch(Batch {
             calls,
@@ -76,7 +68,7 @@ impl Engine {
             tool_name: call.name,
             args: call.arguments,
             partial_result,
-            parent_tool_call_id: None,
+            parent_tool_call_id: self.outer_call_id(at),
         });
     }
 
@@ -106,6 +98,9 @@ impl Engine {
     /// Performs one step of the batch: starts, skips or ends a call, or ends the turn when all are emitted;
     /// `false` while the calls that run are waited for.
     pub(crate) fn advance_batch(&mut self) -> bool {
+        if self.advance_nested_calls() {
+            return true;
+        }
         let Some(batch) = self.batch() else { return false };
         if batch.calls.iter().all(|slot| matches!(slot.stage, CallStage::Emitted(..) | CallStage::Done)) {
             match self.first_in_stage(|stage| matches!(stage, CallStage::Emitted(..))) {
@@ -174,12 +169,15 @@ impl Engine {
     /// Emits the end of a call that is over, and checks for steering after it; `false` if there is none. For the
     /// styles that emit each call by itself.
     pub(crate) fn emit_next_call_end(&mut self) -> bool {
+        if self.release_next_nested_call() {
+            return true;
+        }
         let batch = self.activity.batch_mut();
         if batch.is_some_and(|batch| std::mem::take(&mut batch.checks_steering)) {
             self.check_steering();
             return true;
         }
-        let waits = self.first_in_stage(|stage| matches!(stage, CallStage::Held(..))).is_some();
+        let waits = self.first_held().is_some();
         if waits {
             self.release_held();
         }
@@ -198,9 +196,7 @@ impl Engine {
     /// ended.
     fn advance_parallel_batch(&mut self) -> bool {
         let as_completed = self.style() == DialectToolExecution::ParallelAsCompleted;
-        if (as_completed || self.emits_results_together())
-            && self.first_in_stage(|stage| matches!(stage, CallStage::Held(..))).is_some()
-        {
+        if (as_completed || self.emits_results_together()) && self.first_held().is_some() {
             self.release_held();
             return true;
         }
@@ -248,7 +244,7 @@ impl Engine {
         if let Some(text) = self.batch().and_then(|batch| batch.unrun.clone()) {
             return self.emit_call_end(at, error_result(&text), true);
         }
-        if self.is_stopping() {
+        if self.is_call_stopping(at) {
             return self.emit_unrun_call(at);
         }
         if let Some(place) = self.preparer(at) {
@@ -276,7 +272,7 @@ impl Engine {
 
     /// Emits the ends of calls that were held, in order.
     fn release_held(&mut self) {
-        let Some(at) = self.first_in_stage(|stage| matches!(stage, CallStage::Held(..))) else { return };
+        let Some(at) = self.first_held() else { return };
         let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, CallStage::Done));
         if let Some(CallStage::Held(result, is_error)) = stage {
             self.emit_call_end(at, result, is_error);
@@ -321,22 +317,28 @@ impl Engine {
     /// The arguments as the tool takes them, or the text of the error result.
     pub(crate) fn check_arguments(&self, at: usize) -> Result<JsonObject, String> {
         let Some(batch) = self.batch() else { return Err(String::new()) };
-        let CallSlot { call, prepared, .. } = &batch.calls[at];
-        if batch.cut_off {
-            return Err(errors::call_cut_off(self.dialect.base(), &call.name));
+        let slot = &batch.calls[at];
+        let CallSlot { call, prepared, .. } = slot;
+        let base = self.dialect.base();
+        if slot.nesting.is_some() {
+            let arguments = prepared.as_ref().unwrap_or(&call.arguments);
+            return self.tools.check_nested(base, &call.name, arguments);
         }
-        self.tools.check_call(self.dialect.base(), call, prepared.as_ref())
+        if batch.cut_off {
+            return Err(errors::call_cut_off(base, &call.name));
+        }
+        self.tools.check_call(base, call, prepared.as_ref())
     }
 
     /// Emits `tool_execution_start` of a call.
-    fn emit_call_start(&mut self, at: usize) {
+    pub(crate) fn emit_call_start(&mut self, at: usize) {
         let Some(call) = self.slot(at).map(|slot| slot.call.clone()) else { return };
         self.emit_event(ToolExecutionStartEvent {
             tool_call_id: call.id,
             tool_name: call.name,
             args: call.arguments,
             intent: call.intent,
-            parent_tool_call_id: None,
+            parent_tool_call_id: self.outer_call_id(at),
         });
     }
 
@@ -353,6 +355,9 @@ impl Engine {
 
     /// The result of a call that was never started: aborted or skipped.
     pub(crate) fn unrun_result(&self, at: usize) -> AgentToolResult {
+        if self.is_withdrawn(at) {
+            return self.withdrawn_result();
+        }
         if !self.activity.run().is_some_and(Run::ends_early) {
             return self.skipped_result().0;
         }
@@ -367,6 +372,7 @@ impl Engine {
         let Some(slot) = self.slot(at) else { return };
         let (call, duration_ms) = (slot.call.clone(), slot.took);
         slot.stage = CallStage::Emitted(result.clone(), is_error);
+        let ended = self.is_nested(at).then(|| result.clone());
         self.emit_event(ToolExecutionEndEvent {
             tool_call_id: call.id,
             tool_name: call.name,
@@ -374,8 +380,11 @@ impl Engine {
             is_error,
             is_warning: Some(false),
             duration_ms,
-            parent_tool_call_id: None,
+            parent_tool_call_id: self.outer_call_id(at),
         });
+        if let Some(result) = ended {
+            return self.end_nested_call(at, result, is_error);
+        }
         if !self.emits_results_together() || self.batch().is_some_and(|batch| batch.cut_off) {
             self.perform_after_notifications(PendingStep::EmitCallResult(at));
         }
@@ -384,6 +393,7 @@ impl Engine {
     /// Emits the result message of a call whose end is emitted.
     pub(crate) fn emit_call_result(&mut self, at: usize) {
         let now = self.now.wall;
+        let nested_calls = self.nested_record(at);
         let Some(slot) = self.slot(at) else { return };
         let CallStage::Emitted(result, is_error) = std::mem::replace(&mut slot.stage, CallStage::Done) else {
             return;
@@ -402,7 +412,7 @@ impl Engine {
             timestamp: now,
             usage: result.usage,
             duration_ms,
-            nested_calls: None,
+            nested_calls,
         };
         self.emit_whole_message(AgentMessage::ToolResult(message.clone()));
         if let Some(batch) = self.activity.batch_mut() {
@@ -460,9 +470,18 @@ impl Engine {
         }
     }
 
-    /// The first call in a stage that `wanted` accepts.
+    /// The first call of the model in a stage that `wanted` accepts.
     fn first_in_stage(&self, wanted: impl Fn(&CallStage) -> bool) -> Option<usize> {
-        self.batch()?.calls.iter().position(|slot| wanted(&slot.stage))
+        self.batch()?.calls.iter().position(|slot| slot.nesting.is_none() && wanted(&slot.stage))
+    }
+
+    /// The first call of the model whose end is held, and whose tool has made no call that has not ended.
+    fn first_held(&self) -> Option<usize> {
+        let batch = self.batch()?;
+        let is_held = |(at, slot): (usize, &CallSlot)| {
+            slot.nesting.is_none() && matches!(slot.stage, CallStage::Held(..)) && !batch.has_open_calls(at)
+        };
+        batch.calls.iter().enumerate().position(is_held)
     }
 
     /// How many calls have been taken up and are not over.
@@ -489,9 +508,13 @@ impl Engine {
     /// The place of the extension that may change the arguments of a call, if it has any, before they are checked.
     fn preparer(&self, at: usize) -> Option<usize> {
         let batch = self.batch().filter(|batch| !batch.cut_off)?;
-        let call = &batch.calls.get(at)?.call;
+        let CallSlot { call, nesting, .. } = batch.calls.get(at)?;
         let name = Some(&call.name).filter(|_| call.arguments_error.is_none())?;
-        match self.tools.owner(name).filter(|_| self.tools.is_offered(name))? {
+        let may_run = match nesting {
+            Some(_) => self.tools.is_callable(name),
+            None => self.tools.is_offered(name),
+        };
+        match self.tools.owner(name).filter(|_| may_run)? {
             ToolOwner::Extension(place) => {
                 self.extensions.hooked_places(HookName::PrepareArguments).contains(&place).then_some(place)
             }
@@ -517,6 +540,11 @@ impl Engine {
             CallStage::Checked(arguments) => Some(arguments.clone()),
             _ => None,
         }
+    }
+
+    /// Whether the call at this place is not run any more if it has not begun.
+    pub(crate) fn is_call_stopping(&self, at: usize) -> bool {
+        self.is_stopping() || self.is_withdrawn(at)
     }
 
     /// Whether calls that have not begun are not run any more.

@@ -5,6 +5,7 @@ use crate::{
     todos::list::TODO_WRITE,
     toolbox::{
         coercion::coerce,
+        declarations::script_sentence,
         edit_arguments::{EDIT, EDITS, gather_edits},
         schema_cost::{MOST_STEPS, Schema},
         selection::{RecordedTools, SelectionReport, ToolSelection},
@@ -15,7 +16,7 @@ use jsonschema::{
     error::{TypeKind, ValidationErrorKind},
 };
 use pi_rpc_model::types::ToolSpec;
-use pi_rpc_protocol::{Base, JsonObject, ToolCall, errors};
+use pi_rpc_protocol::{Base, JsonObject, ToolCall, ToolExposure, errors};
 use serde_json::Value;
 use std::{
     collections::BTreeSet,
@@ -51,6 +52,19 @@ struct Tool {
     validator: OnceLock<Result<Validator, SchemaFault>>,
     owner: ToolOwner,
     offered: bool,
+    access: ToolAccess,
+}
+
+/// Who may call a tool besides the model, and whether it runs scripts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToolAccess {
+    pub exposure: ToolExposure,
+    pub runs_scripts: bool,
+}
+
+impl ToolAccess {
+    /// Other tools may call it while the model is offered it.
+    pub(crate) const DIRECT: Self = Self { exposure: ToolExposure::Direct, runs_scripts: false };
 }
 
 impl Tool {
@@ -74,6 +88,34 @@ impl Tool {
         self.owner == ToolOwner::Server
             && self.spec.name == EDIT
             && self.spec.parameters.pointer("/properties").is_some_and(|members| members.get(EDITS).is_some())
+    }
+
+    /// The arguments as the tool takes them, or the text of the error result.
+    fn check(&self, base: Base, arguments: &JsonObject) -> Result<JsonObject, String> {
+        let name = self.spec.name.as_str();
+        let mut members = arguments.clone();
+        if self.takes_edits() {
+            gather_edits(&mut members);
+        }
+        let mut value = Value::Object(members);
+        coerce(&mut value, &self.spec.parameters);
+        let problems: Vec<String> = match self.validator() {
+            Ok(_) if self.costs_too_much(&value) => {
+                vec![format!("  - root: checking them takes more than {MOST_STEPS} steps")]
+            }
+            Ok(validator) => {
+                let errors = validator.iter_errors(&value).take(MOST_PROBLEMS);
+                errors.map(|error| problem(base, &error)).collect()
+            }
+            Err(fault) => vec![fault.error_text(base, name)],
+        };
+        match value {
+            Value::Object(arguments) if problems.is_empty() => Ok(arguments),
+            _ => {
+                let received = serde_json::to_string_pretty(arguments).unwrap_or_default();
+                Err(errors::invalid_arguments(base, name, &problems.join("\n"), &received))
+            }
+        }
     }
 
     /// Whether these arguments are not checked: ours are known to be no work.
@@ -115,7 +157,13 @@ pub enum ToolOwner {
 impl Toolbox {
     /// The server's own.
     pub fn new(specs: Vec<ToolSpec>) -> Self {
-        let own = |spec| Tool { spec, validator: OnceLock::new(), owner: ToolOwner::Server, offered: true };
+        let own = |spec| Tool {
+            spec,
+            validator: OnceLock::new(),
+            owner: ToolOwner::Server,
+            offered: true,
+            access: ToolAccess::DIRECT,
+        };
         let tools = specs.into_iter().map(own).collect();
         Self {
             tools,
@@ -222,7 +270,8 @@ impl Toolbox {
         for spec in self.spare.extract_if(.., |spec| is_chosen(spec)).collect::<Vec<_>>() {
             if !self.has(&spec.name) {
                 let owner = ToolOwner::Server;
-                self.tools.push(Tool { spec, validator: OnceLock::new(), owner, offered: true });
+                let access = ToolAccess::DIRECT;
+                self.tools.push(Tool { spec, validator: OnceLock::new(), owner, offered: true, access });
             }
         }
         self.without.clear();
@@ -250,10 +299,17 @@ impl Toolbox {
     }
 
     /// Adds a tool; the error says what is wrong with its parameter schema.
-    pub(crate) fn add(&mut self, spec: ToolSpec, owner: ToolOwner, offered: bool) -> Result<(), SchemaFault> {
+    pub(crate) fn add(
+        &mut self,
+        spec: ToolSpec,
+        owner: ToolOwner,
+        offered: bool,
+        access: ToolAccess,
+    ) -> Result<(), SchemaFault> {
         let may_offer = self.selection.admits(&spec.name, owner == ToolOwner::Host);
         self.registered.insert(spec.name.clone());
-        let tool = Tool { spec, validator: OnceLock::new(), owner, offered: offered && may_offer };
+        let offered = offered && may_offer;
+        let tool = Tool { spec, validator: OnceLock::new(), owner, offered, access };
         tool.validator()?;
         self.tools.push(tool);
         self.specs = OnceLock::new();
@@ -299,6 +355,18 @@ impl Toolbox {
         self.find(name).is_some_and(|tool| tool.offered)
     }
 
+    /// Whether other tools may call a tool of that name. What the options leave out, nobody may.
+    pub(crate) fn is_callable(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|tool| {
+            self.selection.admits(name, tool.owner == ToolOwner::Host)
+                && match tool.access.exposure {
+                    ToolExposure::Direct => tool.offered,
+                    ToolExposure::Codemode | ToolExposure::Deferred => true,
+                    ToolExposure::ModelOnly => false,
+                }
+        })
+    }
+
     /// The tools offered to the model. A replacement keeps the position of the replaced tool.
     pub fn specs(&self) -> &Arc<[ToolSpec]> {
         self.specs.get_or_init(|| {
@@ -307,7 +375,17 @@ impl Toolbox {
             };
             let firsts = self.tools.iter().enumerate().filter(is_first);
             let counting = firsts.filter_map(|(_, tool)| self.find(&tool.spec.name));
-            counting.filter(|tool| tool.offered).map(|tool| tool.spec.clone()).collect()
+            let offered: Vec<&Tool> = counting.filter(|tool| tool.offered).collect();
+            let has_scripts = offered.iter().any(|tool| tool.access.runs_scripts);
+            let described = |tool: &&Tool| {
+                let mut spec = tool.spec.clone();
+                if has_scripts && self.is_callable(&spec.name) {
+                    spec.description += "\n\n";
+                    spec.description += &script_sentence(&spec.name, spec.output.as_deref());
+                }
+                spec
+            };
+            offered.iter().map(described).collect()
         })
     }
 
@@ -332,38 +410,25 @@ impl Toolbox {
         }
     }
 
-    /// The arguments as the tool takes them, or the text of the error result.
+    /// The arguments of a call of the model as the tool takes them, or the text of the error result.
     pub fn check(&self, base: Base, name: &str, arguments: &JsonObject) -> Result<JsonObject, String> {
-        let tool = self.find(name).filter(|tool| tool.offered);
-        let Some(tool) = tool else {
-            return if self.is_open {
-                Ok(arguments.clone())
-            } else {
-                Err(errors::tool_not_found(base, name))
-            };
-        };
-        let mut members = arguments.clone();
-        if tool.takes_edits() {
-            gather_edits(&mut members);
+        match self.find(name).filter(|tool| tool.offered) {
+            Some(tool) => tool.check(base, arguments),
+            None if self.is_open => Ok(arguments.clone()),
+            None => Err(errors::tool_not_found(base, name)),
         }
-        let mut value = Value::Object(members);
-        coerce(&mut value, &tool.spec.parameters);
-        let problems: Vec<String> = match tool.validator() {
-            Ok(_) if tool.costs_too_much(&value) => {
-                vec![format!("  - root: checking them takes more than {MOST_STEPS} steps")]
-            }
-            Ok(validator) => {
-                let errors = validator.iter_errors(&value).take(MOST_PROBLEMS);
-                errors.map(|error| problem(base, &error)).collect()
-            }
-            Err(fault) => vec![fault.error_text(base, name)],
-        };
-        match value {
-            Value::Object(arguments) if problems.is_empty() => Ok(arguments),
-            _ => {
-                let received = serde_json::to_string_pretty(arguments).unwrap_or_default();
-                Err(errors::invalid_arguments(base, name, &problems.join("\n"), &received))
-            }
+    }
+
+    /// The arguments of a call of another tool as the tool takes them, or the text of the error result.
+    pub(crate) fn check_nested(
+        &self,
+        base: Base,
+        name: &str,
+        arguments: &JsonObject,
+    ) -> Result<JsonObject, String> {
+        match self.find(name).filter(|_| self.is_callable(name)) {
+            Some(tool) => tool.check(base, arguments),
+            None => Err(errors::tool_not_found(base, name)),
         }
     }
 
@@ -434,7 +499,7 @@ mod tests {
             ("bash", ToolOwner::Extension(0)),
             ("of-host", ToolOwner::Host),
         ] {
-            toolbox.add(spec(name), owner, true).unwrap();
+            toolbox.add(spec(name), owner, true, ToolAccess::DIRECT).unwrap();
         }
         assert_eq!(names(&toolbox), ["read", "own", "of-host"]);
         toolbox.choose(&["bash", "find", "grep", "own", "read", "shell"].map(str::to_owned));

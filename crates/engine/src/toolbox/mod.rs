@@ -2,6 +2,7 @@
 
 pub(super) mod arguments;
 mod coercion;
+pub mod declarations;
 mod edit_arguments;
 pub(super) mod schema_cost;
 pub(super) mod selection;

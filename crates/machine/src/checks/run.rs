@@ -90,12 +90,13 @@ impl Run {
                 }
             }
             Event::MessageEnd(end) => self.message_end(&end.message, dialect, found),
-            // A tool has called another one, which is in no message.
-            Event::ToolExecutionStart(start) if start.parent_tool_call_id.is_some() => {}
+            Event::ToolExecutionStart(start) if start.parent_tool_call_id.is_some() => {
+                turn.nested_call_starts(start, dialect, found);
+            }
             Event::ToolExecutionStart(start) => {
                 found.with_cause(turn.completed, |found| turn.call_starts(start, dialect, found));
             }
-            Event::ToolExecutionUpdate(update) => turn.tool_update(update, found),
+            Event::ToolExecutionUpdate(update) => turn.tool_update(update, dialect, found),
             Event::ToolExecutionEnd(end) => turn.tool_end(end, dialect, found),
             Event::TurnEnd(end) => {
                 self.unbegun = turn.end(end, spoken, found);
@@ -118,7 +119,7 @@ impl Run {
                 None => found.fail(Rule::StartFinalNonassistant, what),
             }
             if let AgentMessage::ToolResult(result) = message {
-                turn.result(result, found);
+                turn.result(result, dialect, found);
             }
             return;
         };

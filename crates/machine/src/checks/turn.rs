@@ -6,6 +6,7 @@
 //! `update-in-result`, `skip-text`.
 
 use super::{
+    nested_calls::NestedCalls,
     partial_message::PartialMessage,
     progress::Progress,
     stored_message::{as_repeated, is_repeated},
@@ -29,6 +30,8 @@ pub struct Turn {
     /// The frame that completed the assistant message.
     pub completed: Option<u64>,
     calls: Vec<TurnCall>,
+    /// The calls that tools have made.
+    nested: NestedCalls,
     results: Vec<ToolResultMessage>,
     /// The id of the call that has just ended, whose result comes next.
     ended: Option<String>,
@@ -213,8 +216,31 @@ impl Turn {
         );
     }
 
-    pub fn tool_update(&mut self, update: &ToolExecutionUpdateEvent, found: &mut Findings) {
+    /// Judges the start of a call that a tool makes; it is in no message.
+    pub fn nested_call_starts(
+        &mut self,
+        start: &ToolExecutionStartEvent,
+        dialect: Dialect,
+        found: &mut Findings,
+    ) {
+        let is_outer =
+            |call: &TurnCall| Some(&call.call.id) == start.parent_tool_call_id.as_ref() && call.started;
+        let is_running = self.calls.iter().any(|call| is_outer(call) && call.end.is_none());
+        if self.judges_nested(dialect) {
+            self.nested.start(start, is_running, found);
+        }
+    }
+
+    /// Whether nested calls are judged: the turn is known, and the dialect has them.
+    const fn judges_nested(&self, dialect: Dialect) -> bool {
+        !self.incomplete && dialect.record().nested_calls
+    }
+
+    pub fn tool_update(&mut self, update: &ToolExecutionUpdateEvent, dialect: Dialect, found: &mut Findings) {
         if update.parent_tool_call_id.is_some() {
+            if self.judges_nested(dialect) {
+                self.nested.update(update, found);
+            }
             return;
         }
         let incomplete = self.incomplete;
@@ -238,6 +264,9 @@ impl Turn {
 
     pub fn tool_end(&mut self, end: &ToolExecutionEndEvent, dialect: Dialect, found: &mut Findings) {
         if end.parent_tool_call_id.is_some() {
+            if self.judges_nested(dialect) {
+                self.nested.end(end, found);
+            }
             return;
         }
         let call = self.calls.iter_mut().find(|call| call.call.id == end.tool_call_id);
@@ -264,7 +293,10 @@ impl Turn {
         }
     }
 
-    pub fn result(&mut self, result: &ToolResultMessage, found: &mut Findings) {
+    pub fn result(&mut self, result: &ToolResultMessage, dialect: Dialect, found: &mut Findings) {
+        if self.judges_nested(dialect) {
+            self.nested.result(result, found);
+        }
         let call = self.calls.iter_mut().find(|call| call.call.id == result.tool_call_id && !call.answered);
         let Some(call) = call else {
             found.fail(Rule::ToolResultEq, "the result of a call that has ended".to_owned());

@@ -134,5 +134,8 @@ pub(super) fn search_tool() -> ExtensionTool {
         prompt_guidelines: None,
         sequential: Some(true),
         inactive: None,
+        exposure: None,
+        output_schema: None,
+        runs_scripts: None,
     }
 }

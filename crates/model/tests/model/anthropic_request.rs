@@ -68,6 +68,7 @@ fn request_with_tool_is_complete() {
         })
         .into(),
         exclusive: true,
+        output: None,
     }];
     let request = Api::AnthropicMessages.request(&asked.request());
     assert_eq!(request.url, "https://api.example.com/v1/messages?beta=true");

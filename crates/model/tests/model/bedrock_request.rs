@@ -78,6 +78,7 @@ fn request_with_tool_is_complete() {
         description: description.to_owned(),
         parameters: parameters.clone().into(),
         exclusive: false,
+        output: None,
     };
     asked.tools = vec![tool("Lists.")];
     let spec = json!({ "name": "ls", "description": "Lists.", "inputSchema": { "json": parameters } });

@@ -77,6 +77,7 @@ fn request_with_tool_is_complete() {
         })
         .into(),
         exclusive: true,
+        output: None,
     }];
     let request = Api::GoogleGenerativeAi.request(&asked.request());
     assert_eq!(request.url, "https://api.example.com/models/gemini-2.5-flash:streamGenerateContent?alt=sse");

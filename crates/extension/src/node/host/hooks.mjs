@@ -168,8 +168,9 @@ async function inputHook(host, { text: given, images: givenImages, source, strea
 }
 
 /** The outcome of `tool_call`. An error of a handler fails the hook, and so blocks the call. */
-async function toolCallHook(host, { toolCallId, toolName, input }) {
+async function toolCallHook(host, { toolCallId, toolName, input, parentToolCallId }) {
   const event = { type: "tool_call", toolCallId, toolName, input };
+  if (parentToolCallId !== undefined) event.parentToolCallId = parentToolCallId;
   const unchanged = JSON.stringify(input);
   let result;
   const failing = (error) => {
@@ -204,9 +205,10 @@ const RESULT_FIELDS = {
 };
 
 async function toolResultHook(host, hook) {
-  const { toolCallId, toolName, input, content, details, isError, structuredContent } = hook;
+  const { toolCallId, toolName, input, content, details, isError, structuredContent, parentToolCallId } = hook;
   const event = { type: "tool_result", toolCallId, toolName, input, content, details, isError };
   if (structuredContent !== undefined) event.structuredContent = structuredContent;
+  if (parentToolCallId !== undefined) event.parentToolCallId = parentToolCallId;
   const changed = {};
   await callHandlers(host, "tool_result", async (handler, ctx) => {
     const result = (await handler(event, ctx)) ?? {};

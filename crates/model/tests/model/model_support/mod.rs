@@ -95,6 +95,7 @@ pub fn tool(name: &str) -> ToolSpec {
         description: format!("Does {name}."),
         parameters: json!({ "type": "object", "properties": {} }).into(),
         exclusive: false,
+        output: None,
     }
 }
 
