@@ -36,9 +36,9 @@ pub fn read(config: &Config, options: &HostOptions) -> Option<McpServers> {
         |name: &&pi_rpc_config::mcp::McpEntry| name.is_enabled && name.has_exposure(McpExposure::Codemode);
     let scripted: Vec<&str> =
         found.servers.iter().filter(scripted).map(|entry| entry.name.as_str()).collect();
-    if !scripted.is_empty() {
+    if !scripted.is_empty() && program().is_none() {
         tracing::warn!(
-            "MCP servers with exposure codemode are deferred here, as there are no scripts: the model finds their tools by \
+            "MCP servers with exposure codemode are deferred here, as this program was built without scripts: the model finds their tools by \
              tool_search ({})",
             scripted.join(", ")
         );
@@ -60,13 +60,26 @@ pub fn attach(found: McpServers, values: McpValues, agent: PathBuf, session: &mu
         !may_come(&entry.pattern) && !BRIDGE_TOOLS.iter().any(|tool| matches_tool(&entry.pattern, tool))
     });
     if let Some(source) = &mut session.extension_setup.prompt_source {
-        source.mcp_servers = servers_section(found.servers.iter());
+        source.mcp_servers = servers_section(found.servers.iter(), program().is_some());
     }
     session.extension_setup.extensions.push(PATH.to_owned());
-    let bridge = McpBridge::new(found.servers, found.errors, values, agent);
+    let bridge = McpBridge::new(found.servers, found.errors, values, agent, program());
     // The tools for resources count as those of servers, whose names they do not have.
     let excludes_all = session.tool_selection.excluded.iter().any(|pattern| pattern == ALL_TOOLS);
     session.built_in = Some(Arc::new(if excludes_all { bridge.without_resources() } else { bridge }));
+}
+
+/// What runs scripts: this program, where it can.
+#[cfg(feature = "codemode")]
+fn program() -> Option<pi_rpc_codemode::SandboxProgram> {
+    let own = pi_rpc_codemode::SandboxProgram::own();
+    own.inspect_err(|error| tracing::warn!("no scripts: {error}")).ok()
+}
+
+/// What runs scripts: nothing.
+#[cfg(not(feature = "codemode"))]
+const fn program() -> Option<pi_rpc_codemode::SandboxProgram> {
+    None
 }
 
 /// The values of variables and headers.

@@ -198,6 +198,10 @@ pub fn run(arguments: Vec<OsString>, book: Book<'_>) -> ExitCode {
         process_watcher::watch(&arguments, std::io::stdin().lock());
         return ExitCode::SUCCESS;
     }
+    #[cfg(feature = "codemode")]
+    if pi_rpc_codemode::is_worker(&arguments) {
+        return pi_rpc_codemode::work();
+    }
     process_watcher::enable();
     let words = arguments.get(1..).unwrap_or_default();
     if words == ["--version"] && options::program_dialect(arguments.first()).is_none() {

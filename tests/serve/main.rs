@@ -12,6 +12,8 @@ mod acp_backend;
 mod aws;
 mod bash;
 mod call_arguments;
+#[cfg(feature = "codemode")]
+mod codemode;
 mod commands;
 mod confirm_tools;
 mod demo;

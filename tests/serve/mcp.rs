@@ -7,7 +7,7 @@ use std::fs;
 use tempfile::TempDir;
 
 /// A server in the shell with one tool; `call` handles a call of it.
-fn shell_server(call: &str) -> String {
+pub fn shell_server(call: &str) -> String {
     let answer = |id: u8, result: Value| {
         let message = json!({ "jsonrpc": "2.0", "id": id, "result": result });
         format!("read line\ncat <<'END'\n{message}\nEND\n")
@@ -19,15 +19,15 @@ fn shell_server(call: &str) -> String {
 }
 
 /// The answer to the first call.
-const ANSWER: &str =
+pub const ANSWER: &str =
     r#"echo '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"heard"}]}}'; read line"#;
 
-fn entry(script: &str, exposure: &str) -> Value {
+pub fn entry(script: &str, exposure: &str) -> Value {
     json!({ "command": "/bin/sh", "args": ["-c", script], "exposure": exposure, "timeout": 5 })
 }
 
 /// A server of ours with these servers of the user's, and of the project's.
-fn start(user: Value, project: Option<Value>, turns: Value, options: &[&str]) -> Server {
+pub fn start(user: Value, project: Option<Value>, turns: Value, options: &[&str]) -> Server {
     let dir = tempfile::tempdir().unwrap();
     write(&dir, ".pi/agent", user);
     if let Some(project) = project {
@@ -42,16 +42,16 @@ fn write(dir: &TempDir, folder: &str, servers: Value) {
     fs::write(folder.join("mcp.json"), json!({ "mcpServers": servers }).to_string()).unwrap();
 }
 
-fn call(name: &str, arguments: Value) -> Value {
+pub fn call(name: &str, arguments: Value) -> Value {
     json!({ "say": [{ "tool": name, "arguments": arguments }] })
 }
 
-fn ends() -> Value {
+pub fn ends() -> Value {
     json!({ "say": [{ "text": "done" }] })
 }
 
 /// Ends the input of a server, which ends well.
-fn finish(mut server: Server) {
+pub fn finish(mut server: Server) {
     server.until_type("agent_settled");
     server.close_stdin();
     assert_eq!(server.ends().status.code(), Some(0));
@@ -84,7 +84,9 @@ fn direct_tool_is_declared_and_called() {
 
 #[test]
 fn deferred_tool_is_found_by_search() {
-    let user = json!({ "t": entry(&shell_server(ANSWER), "codemode") });
+    // Without scripts, their servers are deferred, too.
+    let exposure = if cfg!(feature = "codemode") { "deferred" } else { "codemode" };
+    let user = json!({ "t": entry(&shell_server(ANSWER), exposure) });
     let turns = json!([
         call("mcp__t__echo", json!({})),
         call("tool_search", json!({ "query": "echo" })),

@@ -1,13 +1,15 @@
 //! From the servers of `mcp.json` to tools of a session.
 //!
 //! The bridge speaks as an extension does. It registers at once, so that no start waits for a server; the first run waits for servers
-//! with tools that are declared from the start, `tool_search` and the tools for resources for all of them. A server whose connection
+//! with tools that are declared from the start, `tool_search` and the tools for resources for all of them, a script for those that it may
+//! call. A server whose connection
 //! is closed is connected again by the next call of its tools.
 
 mod calls;
 mod logins;
 mod notices;
 mod resources;
+mod scripts;
 mod tool_search;
 
 use super::{
@@ -17,12 +19,13 @@ use super::{
     status::{exposure_name, needs_search},
     tool::Tool,
 };
+use pi_rpc_codemode::SandboxProgram;
 use pi_rpc_config::mcp::{McpEntry, McpExposure, McpValues};
 use pi_rpc_extension::{BuiltIn, BuiltInOutput, BuiltInSession};
 use pi_rpc_protocol::{
     AgentToolResult, ExtensionCommand, ExtensionDone, ExtensionFailed, ExtensionQuery, ExtensionRegister,
     ExtensionSetActiveTools, ExtensionTool, ExtensionToolCall, ExtensionToolResult, HookName, QueryKind,
-    ToExtension,
+    ToExtension, ToolExposure,
 };
 use serde_json::{Value, json};
 use std::{
@@ -46,7 +49,8 @@ const COMMAND: &str = "mcp";
 pub const LOG: &str = "mcp.log";
 
 /// The tools of the bridge itself.
-pub const BRIDGE_TOOLS: [&str; 4] = [SEARCH, resources::TOOLS[0], resources::TOOLS[1], resources::TOOLS[2]];
+pub const BRIDGE_TOOLS: [&str; 5] =
+    [SEARCH, CODEMODE, resources::TOOLS[0], resources::TOOLS[1], resources::TOOLS[2]];
 
 /// How long the first run waits for servers with declared tools, and a search for all.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -60,6 +64,7 @@ const LOGIN_CHECK: Duration = Duration::from_secs(1);
 /// How many lists of tools in a row are read while a server keeps changing them, a second between them.
 const RELIST_PAUSE: Duration = Duration::from_secs(1);
 
+use scripts::{CODEMODE, Scripts, codemode_tool};
 use tool_search::search_tool;
 
 /// Connects the servers of a session.
@@ -72,12 +77,21 @@ pub struct McpBridge {
     /// The agent directory, with the log of servers and the logins.
     agent: PathBuf,
     offers_resources: bool,
+    /// What runs scripts; `None`: there are none, and their servers are deferred.
+    program: Option<SandboxProgram>,
 }
 
 impl McpBridge {
-    /// These servers; `errors`: what is wrong with the files, for the user; `agent`: the directory of the log and of logins.
-    pub fn new(servers: Vec<McpEntry>, errors: Vec<String>, values: McpValues, agent: PathBuf) -> Self {
-        Self { servers, errors, values: Arc::new(values), agent, offers_resources: true }
+    /// These servers; `errors`: what is wrong with the files, for the user; `agent`: the directory of the log and of logins; `program`:
+    /// what runs scripts, where they are possible.
+    pub fn new(
+        servers: Vec<McpEntry>,
+        errors: Vec<String>,
+        values: McpValues,
+        agent: PathBuf,
+        program: Option<SandboxProgram>,
+    ) -> Self {
+        Self { servers, errors, values: Arc::new(values), agent, offers_resources: true, program }
     }
 
     /// The same without tools for resources.
@@ -103,6 +117,8 @@ impl BuiltIn for McpBridge {
             values: self.values.clone(),
             surroundings,
             offers_resources: self.offers_resources,
+            program: self.program.clone(),
+            scripts: Scripts::default(),
             calls: HashMap::new(),
             waiting: Vec::new(),
             searches: BTreeMap::new(),
@@ -171,6 +187,8 @@ struct Running {
     values: Arc<McpValues>,
     surroundings: Surroundings,
     offers_resources: bool,
+    program: Option<SandboxProgram>,
+    scripts: Scripts,
     calls: HashMap<String, AbortHandle>,
     /// What waits for servers.
     waiting: Vec<Waiting>,
@@ -194,6 +212,8 @@ enum Waiting {
     Search(String, Search),
     /// A tool for resources, for all.
     Resources(ExtensionToolCall),
+    /// A script, for all that it may call.
+    Script(ExtensionToolCall),
     /// A call, for its server; whether it was tried before.
     Call(usize, ExtensionToolCall, bool),
     /// `/mcp reconnect`, for its server.
@@ -204,13 +224,13 @@ impl Waiting {
     fn id(&self) -> &str {
         match self {
             Self::Run(id) | Self::Search(id, _) | Self::Reconnect(_, id) => id,
-            Self::Resources(call) | Self::Call(_, call, _) => &call.id,
+            Self::Resources(call) | Self::Script(call) | Self::Call(_, call, _) => &call.id,
         }
     }
 
     /// Whether it goes on without the servers after a while; others wait as long as connecting may take.
     const fn is_limited(&self) -> bool {
-        matches!(self, Self::Run(_) | Self::Search(..) | Self::Resources(_))
+        matches!(self, Self::Run(_) | Self::Search(..) | Self::Resources(_) | Self::Script(_))
     }
 }
 
@@ -303,32 +323,40 @@ impl Running {
             ToExtension::ToolCall(call) if resources::TOOLS.contains(&&*call.tool_name) => {
                 self.wait(Waiting::Resources(call)).await;
             }
+            ToExtension::ToolCall(call) if call.tool_name == CODEMODE => self.begin_script(call).await,
             ToExtension::ToolCall(call) => self.call(call, false).await,
             ToExtension::Cancel(cancel) => {
                 if let Some(call) = self.calls.remove(&cancel.id) {
                     call.abort();
                 }
+                self.scripts.forget(&cancel.id);
                 self.waiting.retain(|it| it.id() != cancel.id);
                 self.searches.retain(|_, (id, _)| *id != cancel.id);
                 self.fail(cancel.id, "The call was cancelled.".to_owned()).await;
             }
             ToExtension::Answer(answer) => {
+                let Some(data) = self.scripts.pass_answer(&answer.id, answer.data.unwrap_or_default()) else {
+                    return;
+                };
                 if let Some((id, search)) = self.searches.remove(&answer.id) {
-                    self.search(id, search, answer.data.unwrap_or_default()).await;
+                    self.search(id, search, data).await;
                 }
             }
             ToExtension::Command(command) => self.command(command).await,
-            ToExtension::Event(_)
-            | ToExtension::UiAnswer(_)
-            | ToExtension::Response(_)
-            | ToExtension::ModelCall(_) => {}
+            ToExtension::Response(response) => self.scripts.pass_response(response),
+            ToExtension::Event(_) | ToExtension::UiAnswer(_) | ToExtension::ModelCall(_) => {}
         }
     }
 
     /// Registers what is known so far.
     async fn register(&mut self) {
         let mut tools = Vec::new();
-        if self.servers.iter().any(|server| server.entry.is_enabled && needs_search(&server.entry)) {
+        let has_scripts = self.program.is_some();
+        let enabled = || self.servers.iter().map(|server| &server.entry).filter(|entry| entry.is_enabled);
+        if has_scripts {
+            tools.push(codemode_tool(enabled().any(|entry| entry.has_exposure(McpExposure::Codemode))));
+        }
+        if enabled().any(|entry| needs_search(entry, has_scripts)) {
             tools.push(search_tool());
         }
         if let Some(exposure) = self.resource_exposure() {
@@ -351,8 +379,8 @@ impl Running {
                     prompt_guidelines: None,
                     sequential: None,
                     inactive: (!is_declared).then_some(true),
-                    exposure: None,
-                    output_schema: None,
+                    exposure: (!is_declared).then_some(ToolExposure::Deferred),
+                    output_schema: Some(tool.result_schema()),
                     runs_scripts: None,
                 });
             }
@@ -389,6 +417,7 @@ impl Running {
         match waiting {
             Waiting::Run(_) => self.direct_servers_are_settled(),
             Waiting::Search(..) | Waiting::Resources(_) => self.servers.iter().all(Server::is_settled),
+            Waiting::Script(call) => self.reached_servers_are_settled(call),
             Waiting::Call(at, ..) | Waiting::Reconnect(at, _) => self.servers[*at].is_settled(),
         }
     }
@@ -479,6 +508,7 @@ impl Running {
             Event::Connected(..) | Event::Listed(..) | Event::Closed(..) | Event::Refused(..) => return,
             Event::Ended(id) => {
                 self.calls.remove(&id);
+                self.scripts.forget(&id);
                 return;
             }
             Event::Again(at, attempt, call) => {
@@ -540,6 +570,7 @@ impl Running {
                 Waiting::Resources(call) => self.begin_resources(call),
                 Waiting::Call(at, call, is_again) => self.call_settled(at, call, is_again).await,
                 Waiting::Reconnect(at, id) => self.report_reconnection(at, id).await,
+                Waiting::Script(call) => self.run_script(call),
             }
         }
         if !self.waiting.iter().any(Waiting::is_limited) {

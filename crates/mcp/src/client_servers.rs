@@ -120,6 +120,7 @@ impl McpTools {
             description: it.tool.description.clone(),
             parameters: Value::Object(it.tool.parameters.clone()).into(),
             exclusive: false,
+            output: None,
         };
         self.tools.iter().map(spec).collect()
     }

@@ -30,6 +30,7 @@ mod log;
 mod naming;
 mod oauth;
 mod schema_cost;
+mod script_output;
 mod search;
 mod server;
 mod status;

@@ -9,27 +9,34 @@ const MAX_DESCRIPTION: usize = 250;
 /// Characters of all lines in the system prompt.
 const MAX_SECTION: usize = 4096;
 
-/// The text about servers whose tools are not declared, for the system prompt; `None`: there are none. Scripts are not here, so
-/// servers with `codemode` are reached by `tool_search`. Source: pi 1.6.0 source.
-pub fn servers_section<'a>(servers: impl Iterator<Item = &'a McpEntry>) -> Option<String> {
-    let mut listed: Vec<&McpEntry> =
-        servers.filter(|entry| entry.is_enabled && needs_search(entry)).collect();
+/// The text about servers whose tools are not declared, for the system prompt; `None`: there are none. `has_scripts`: tools of
+/// `codemode` servers are called from scripts, and else found by `tool_search`. Source: pi 1.6.0 source.
+pub fn servers_section<'a>(servers: impl Iterator<Item = &'a McpEntry>, has_scripts: bool) -> Option<String> {
+    let is_scripted = |entry: &McpEntry| has_scripts && entry.has_exposure(McpExposure::Codemode);
+    let is_listed =
+        |entry: &&McpEntry| entry.is_enabled && (is_scripted(entry) || needs_search(entry, has_scripts));
+    let mut listed: Vec<&McpEntry> = servers.filter(is_listed).collect();
     listed.sort_by(|one, other| one.name.cmp(&other.name));
     if listed.is_empty() {
         return None;
     }
-    let mut text =
-        "MCP servers whose tools are not declared to you. Load the tools of `tool_search` servers with \
-                    `tool_search`."
-            .to_owned();
+    let mut text = "MCP servers whose tools are not declared to you.".to_owned();
+    if listed.iter().any(|entry| is_scripted(entry)) {
+        text += " Call the tools of `codemode` servers from scripts of `codemode`.";
+    }
+    if listed.iter().any(|entry| needs_search(entry, has_scripts)) {
+        text += " Load the tools of `tool_search` servers with `tool_search`.";
+    }
     let room = (MAX_SECTION - text.len()) / listed.len();
     let total = listed.len();
     for (at, entry) in listed.into_iter().enumerate() {
-        let mut line = format!("\n- {} (tool_search)", namespace(&entry.name));
+        let ways = [(is_scripted(entry), "codemode"), (needs_search(entry, has_scripts), "tool_search")];
+        let ways: Vec<&str> = ways.into_iter().filter(|(is_one, _)| *is_one).map(|(_, way)| way).collect();
+        let mut line = format!("\n- {} ({})", namespace(&entry.name), ways.join(", "));
         if text.len() + line.len() > MAX_SECTION {
             let more = total - at;
             let s = if more == 1 { "" } else { "s" };
-            text += &format!("\n- … {more} more server{s}; find their tools with tool_search");
+            text += &format!("\n- … {more} more server{s}; look for their tools");
             break;
         }
         let summary =
@@ -43,9 +50,9 @@ pub fn servers_section<'a>(servers: impl Iterator<Item = &'a McpEntry>) -> Optio
     Some(text)
 }
 
-/// Whether tools of the server are found by `tool_search`.
-pub(crate) fn needs_search(entry: &McpEntry) -> bool {
-    entry.has_exposure(McpExposure::Codemode) || entry.has_exposure(McpExposure::Deferred)
+/// Whether tools of the server are found by `tool_search` alone.
+pub(crate) fn needs_search(entry: &McpEntry, has_scripts: bool) -> bool {
+    !has_scripts && entry.has_exposure(McpExposure::Codemode) || entry.has_exposure(McpExposure::Deferred)
 }
 
 /// The name of an exposure, as it is written.

@@ -19,6 +19,8 @@ pub(crate) struct Tool {
     pub description: String,
     /// The schema of its arguments: that of an object.
     pub parameters: JsonObject,
+    /// The schema of `structuredContent` of its results, if the server gives one.
+    pub output: Option<Value>,
 }
 
 impl Tool {
@@ -56,7 +58,32 @@ impl Tool {
         let described =
             described.filter(|text| !text.is_empty()).or(title.filter(|title| !title.trim().is_empty()));
         let described = described.unwrap_or_else(|| format!("MCP tool {name} from server {server}"));
-        Ok(Self { description: plain(&described), name, parameters })
+        // Only shown, in types: one that is too large is left out.
+        let output = value.get("outputSchema").filter(|schema| schema.to_string().len() <= MAX_SCHEMA);
+        Ok(Self { description: plain(&described), name, parameters, output: output.cloned() })
+    }
+
+    /// The schema of a whole result, as scripts get it.
+    pub(crate) fn result_schema(&self) -> JsonObject {
+        let text = || json!({ "type": "string" });
+        let kinds = ["text", "image", "audio", "resource_link", "resource"];
+        let block = json!({
+            "type": "object",
+            "required": ["type"],
+            "properties": { "type": { "enum": kinds }, "text": text(), "data": text(), "mimeType": text() },
+            "additionalProperties": true,
+        });
+        let structured = self.output.clone().unwrap_or(Value::Bool(true));
+        let schema = json!({
+            "type": "object",
+            "required": ["content"],
+            "properties": {
+                "content": { "type": "array", "items": block },
+                "structuredContent": structured,
+                "isError": { "type": "boolean" },
+            },
+        });
+        schema.as_object().cloned().unwrap_or_default()
     }
 }
 

@@ -20,14 +20,14 @@ pub struct PromptSource {
     pub date: String,
     /// The working directory of tools.
     pub cwd: String,
-    /// Servers whose tools are not declared, for the last section; read where `tool_search` is offered.
+    /// Servers whose tools are not declared, for the last section; read where `codemode` or `tool_search` is offered.
     pub mcp_servers: Option<String>,
     /// Whether the dialect has sections.
     pub in_sections: bool,
 }
 
-/// The tool that declares tools of servers.
-const TOOL_SEARCH: &str = "tool_search";
+/// The tools that declare or call tools of servers.
+const REACHING: [&str; 2] = ["codemode", "tool_search"];
 
 impl PromptSource {
     /// Builds the system prompt for these tools, with the guidelines of extensions.
@@ -50,8 +50,8 @@ impl PromptSource {
         match self.in_sections {
             true => {
                 let mut instructions = sections(&parts);
-                let can_search = tools.iter().any(|tool| tool.name == TOOL_SEARCH);
-                if let Some(text) = self.mcp_servers.as_ref().filter(|_| can_search) {
+                let is_reached = tools.iter().any(|tool| REACHING.contains(&tool.name));
+                if let Some(text) = self.mcp_servers.as_ref().filter(|_| is_reached) {
                     instructions.0.push(tagged("mcp_servers", text));
                 }
                 instructions

@@ -134,7 +134,7 @@ pub(super) fn search_tool() -> ExtensionTool {
         prompt_guidelines: None,
         sequential: Some(true),
         inactive: None,
-        exposure: None,
+        exposure: Some(ToolExposure::ModelOnly),
         output_schema: None,
         runs_scripts: None,
     }
