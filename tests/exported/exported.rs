@@ -23,9 +23,10 @@ use std::{
 const FOLDER: &str = "snapshots/exported";
 
 /// Formats that do not depend on the dialect, and their files.
-const ALONE: [(&str, &str); 10] = [
+const ALONE: [(&str, &str); 11] = [
     ("meta-schema", "snapshots/exported/meta-schema.json"),
     ("script", "snapshots/exported/script.json"),
+    ("mcp-script", "snapshots/exported/mcp-script.json"),
     ("scenario", "snapshots/exported/scenario.json"),
     ("adapter", "snapshots/exported/adapter.json"),
     ("expect", "snapshots/exported/expect.json"),

@@ -23,7 +23,7 @@ pub const ANSWER: &str =
     r#"echo '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"heard"}]}}'; read line"#;
 
 pub fn entry(script: &str, exposure: &str) -> Value {
-    json!({ "command": "/bin/sh", "args": ["-c", script], "exposure": exposure, "timeout": 5 })
+    json!({ "command": "/bin/sh", "args": ["-c", script], "exposure": exposure, "timeout": 60 })
 }
 
 /// A server of ours with these servers of the user's, and of the project's.

@@ -192,3 +192,23 @@ fn messages_of_servers_are_logged() {
     assert_eq!(line, "[s] error disk: full\\u{1b}[1m\n");
     finish(server);
 }
+
+#[test]
+fn resources_of_a_late_direct_server_are_declared() {
+    let dir = tempfile::tempdir().unwrap();
+    let entry = |name: &str, exposure: &str, wait: u64| {
+        let mut script = with_resources();
+        script["methods"] = json!({ "initialize": [{ "waitMs": wait }] });
+        let path = dir.path().join(format!("{name}.json"));
+        fs::write(&path, script.to_string()).unwrap();
+        json!({ "command": env!("CARGO_BIN_EXE_pi-rpc"), "args": ["mock-mcp", "--script", path], "exposure": exposure })
+    };
+    let servers = json!({ "early": entry("early", "deferred", 0), "late": entry("late", "direct", 700) });
+    let folder = dir.path().join(".pi/agent");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("mcp.json"), json!({ "mcpServers": servers }).to_string()).unwrap();
+    let mut server = Server::script_in(Pi1, dir, json!([ends()]), &[]);
+    let first = added(&server.run("go")).remove(0);
+    assert!(first.contains(&"read_mcp_resource".to_owned()), "{first:?}");
+    finish(server);
+}

@@ -485,8 +485,14 @@ impl Running {
                     self.servers[at].state = State::Connected(server.clone());
                     self.offer(at, server.tools.clone(), server.notes.clone()).await;
                 }
-                Err(ConnectError::Failed(error)) => self.servers[at].state = State::Failed(error),
-                Err(ConnectError::NeedsLogin) => self.require_login(at),
+                Err(error) => {
+                    match error {
+                        ConnectError::Failed(error) => self.servers[at].state = State::Failed(error),
+                        ConnectError::NeedsLogin => self.require_login(at),
+                    }
+                    // Tools for resources may have waited for this server.
+                    self.register().await;
+                }
             },
             Event::Refused(at, attempt) if is_current(self, at, attempt) => {
                 self.require_login(at);

@@ -115,12 +115,12 @@ impl Inbox {
 
     /// Handles the text of a message; gives the answer to send, and whether it was a message at all.
     pub(crate) fn receive_text(&self, text: &[u8]) -> (Option<Value>, bool) {
+        // Anything else is no message, and there may be much of it.
+        if !text.trim_ascii_start().starts_with(b"{") && !text.trim_ascii_start().starts_with(b"[") {
+            return (None, false);
+        }
         if let Ok(message) = serde_json::from_slice(text) {
             return self.receive(&message);
-        }
-        // Anything else is no message, and there may be much of it.
-        if !text.trim_ascii_start().starts_with(b"{") {
-            return (None, false);
         }
         // Parts that are not read may be nested without a limit, so that the request is known.
         let members: Result<HashMap<String, Box<RawValue>>, _> = serde_json::from_slice(text);

@@ -77,7 +77,7 @@ impl NestedCalls {
         let mut rest = within.iter();
         for recorded in &record.calls {
             let Some(call) = rest.find(|call| call.id == recorded.id) else {
-                return found.fail(Rule::NestedRecord, &format!("no {}, which did not begin", recorded.id));
+                return found.fail(Rule::NestedRecord, format!("no {}, which did not begin", recorded.id));
             };
             let status = call.end.map(|is_error| match is_error {
                 true => NestedCallStatus::Error,

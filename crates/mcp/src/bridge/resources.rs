@@ -79,8 +79,14 @@ impl Running {
             servers.any(|server| server.entry.exposure == *exposure)
         };
         let widest =
-            [McpExposure::Direct, McpExposure::Codemode, McpExposure::Deferred].into_iter().find(has);
-        widest.filter(|_| self.offers_resources)
+            [McpExposure::Direct, McpExposure::Codemode, McpExposure::Deferred].into_iter().find(has)?;
+        // What is registered as found by a search stays so: a server that is still starting may have them declared.
+        let may_widen = |server: &Server| {
+            server.entry.exposure == McpExposure::Direct && matches!(server.state, State::Connecting)
+        };
+        let is_early =
+            widest != McpExposure::Direct && !self.has_reported && self.servers.iter().any(may_widen);
+        (self.offers_resources && !is_early).then_some(widest)
     }
 
     /// Performs a call of one of the tools, beside everything else.
