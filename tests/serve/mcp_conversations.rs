@@ -3,7 +3,11 @@
 use crate::serve_support::{Server, of_type};
 use pi_rpc::protocol::Dialect::Pi1;
 use serde_json::{Value, json};
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    process::{Command, Stdio},
+};
 
 /// A session with the scripted server `s`.
 fn scripted(script: &Value, exposure: &str, turns: Value, options: &[&str]) -> Server {
@@ -211,4 +215,30 @@ fn resources_of_a_late_direct_server_are_declared() {
     let first = added(&server.run("go")).remove(0);
     assert!(first.contains(&"read_mcp_resource".to_owned()), "{first:?}");
     finish(server);
+}
+
+#[test]
+fn changes_come_beside_answers_over_http() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("http.json");
+    let other = json!({ "name": "other", "calls": [[{ "text": "new" }]] });
+    let slow = json!({ "name": "slow", "calls": [[{ "waitMs": 1500 }, { "text": "slow" }]] });
+    let script = json!({ "tools": [slow], "onListen": [{ "waitMs": 300 }, { "tools": [other] }] });
+    fs::write(&path, script.to_string()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
+    command.args(["mock-mcp", "--listen", "127.0.0.1:0", "--script"]).arg(&path);
+    let mut mock = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(mock.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let url = line.trim_end().strip_prefix("listening on ").unwrap();
+    let folder = dir.path().join(".pi/agent");
+    fs::create_dir_all(&folder).unwrap();
+    let servers = json!({ "mcpServers": { "s": { "url": url, "exposure": "direct" } } });
+    fs::write(folder.join("mcp.json"), servers.to_string()).unwrap();
+    let turns = json!([call("mcp__s__slow", json!({})), call("mcp__s__other", json!({})), ends()]);
+    let mut server = Server::script_in(Pi1, dir, turns, &[]);
+    assert_eq!(results(&server.run("go")), [("slow".to_owned(), false), ("new".to_owned(), false)]);
+    finish(server);
+    mock.kill().unwrap();
+    mock.wait().unwrap();
 }

@@ -1,12 +1,15 @@
 //! Requests to a server and their answers, over any transport.
 
-use super::{http::HttpTransport, log::ServerLog};
+use super::{
+    http::{HttpTransport, Listening},
+    log::ServerLog,
+};
 use serde_json::{Value, json, value::RawValue};
 use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -41,6 +44,8 @@ pub(crate) struct Client {
     inbox: Arc<Inbox>,
     next: AtomicU64,
     timeout: Duration,
+    /// What the server sends beside its answers.
+    listening: OnceLock<Listening>,
 }
 
 /// Why a request has no result.
@@ -208,7 +213,7 @@ impl Inbox {
 
 impl Client {
     pub(crate) const fn new(transport: Transport, inbox: Arc<Inbox>, timeout: Duration) -> Self {
-        Self { transport, inbox, next: AtomicU64::new(1), timeout }
+        Self { transport, inbox, next: AtomicU64::new(1), timeout, listening: OnceLock::new() }
     }
 
     pub(crate) fn inbox(&self) -> &Arc<Inbox> {
@@ -235,6 +240,9 @@ impl Client {
             http.use_version(version);
         }
         self.notify("notifications/initialized", json!({})).await?;
+        if let Transport::Http(http) = &self.transport {
+            self.listening.get_or_init(|| http.listen(self.inbox.clone()));
+        }
         Ok(result)
     }
 

@@ -33,6 +33,25 @@ const END_TIMEOUT: Duration = Duration::from_millis(150);
 /// Waits before a first message is sent again, where the server may be better off then.
 const RETRIES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 
+/// Waits before the stream beside answers is opened again.
+const LISTEN_RETRIES: [Duration; 6] = [
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+    Duration::from_secs(8),
+    Duration::from_secs(16),
+    Duration::ZERO,
+];
+
+/// The stream beside answers; dropping it closes the stream.
+pub(crate) struct Listening(tokio::task::JoinHandle<()>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// A server at an address.
 #[derive(Clone)]
 pub(crate) struct HttpTransport {
@@ -89,6 +108,31 @@ impl HttpTransport {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Reads what the server sends beside its answers, where it does, until the returned handle is dropped.
+    pub(crate) fn listen(&self, inbox: Arc<Inbox>) -> Listening {
+        let http = self.clone();
+        Listening(tokio::spawn(async move {
+            for wait in LISTEN_RETRIES {
+                let session = http.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let mut request = http.client.get(&http.url).headers(http.headers.clone()).headers(session);
+                request = request.header(ACCEPT, "text/event-stream");
+                if let Some(token) = http.token().await {
+                    request = request.bearer_auth(token);
+                }
+                match request.send().await {
+                    Ok(response) if response.status().is_success() => {
+                        // Its end is no error: servers close such streams at will.
+                        let _ = http.read_stream(response, &inbox).await;
+                    }
+                    // A server without such a stream says so by a status.
+                    Ok(response) if !response.status().is_server_error() => return,
+                    Ok(_) | Err(_) => {}
+                }
+                sleep(wait).await;
+            }
+        }))
     }
 
     /// Sends a notification beside everything else; nobody waits for it.

@@ -151,6 +151,12 @@ impl Conversation {
         self.play(&self.state.script.on_start, &Value::Null, out).await;
     }
 
+    /// Plays what happens on the stream beside answers, which stays open.
+    pub(super) async fn listen(&self, out: &mpsc::Sender<Sent>) {
+        self.play(&self.state.script.on_listen, &Value::Null, out).await;
+        out.closed().await;
+    }
+
     /// Handles a message of the client, beside everything else; what it causes goes to `out`.
     pub(super) fn receive(self: &Arc<Self>, message: Value, out: mpsc::Sender<Sent>) {
         let id = message.get("id").filter(|id| !id.is_null()).cloned();

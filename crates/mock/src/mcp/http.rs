@@ -181,6 +181,14 @@ impl Shared {
                 let status = if ended.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
                 return Ok(respond(status, Body::empty()));
             }
+            Method::GET if !self.state.script.on_listen.is_empty() => {
+                let unknown = || (StatusCode::NOT_FOUND, "mcp-session-id: the session is over".to_owned());
+                let known = session.and_then(|session| lock(&self.sessions).get(session).cloned());
+                let conversation = known.ok_or_else(unknown)?;
+                let (sender, sent) = mpsc::channel(QUEUE);
+                tokio::spawn(async move { conversation.listen(&sender).await });
+                return Ok(event_stream(None, sent, connection));
+            }
             _ => {
                 return Err((StatusCode::METHOD_NOT_ALLOWED, "there is no stream beside answers".to_owned()));
             }
@@ -288,25 +296,28 @@ async fn play(mut sent: mpsc::Receiver<Sent>, id: &Value, connection: &Connectio
             }
             response
         }
-        first => {
-            let connection = connection.clone();
-            let pieces = stream::unfold((Some(first), sent), move |(next, mut sent)| {
-                let connection = connection.clone();
-                async move {
-                    let next = match next {
-                        Some(next) => next,
-                        None => sent.recv().await?,
-                    };
-                    let piece = piece(next, &connection)?;
-                    Some((Ok::<_, Infallible>(Bytes::from(piece)), (None, sent)))
-                }
-            });
-            let mut response = respond(StatusCode::OK, Body::from_stream(pieces));
-            let kind = HeaderValue::from_static("text/event-stream");
-            response.headers_mut().insert(header::CONTENT_TYPE, kind);
-            response
-        }
+        first => event_stream(Some(first), sent, connection),
     }
+}
+
+/// A stream of events, with this first one.
+fn event_stream(first: Option<Sent>, sent: mpsc::Receiver<Sent>, connection: &Connection) -> Response {
+    let connection = connection.clone();
+    let pieces = stream::unfold((first, sent), move |(next, mut sent)| {
+        let connection = connection.clone();
+        async move {
+            let next = match next {
+                Some(next) => next,
+                None => sent.recv().await?,
+            };
+            let piece = piece(next, &connection)?;
+            Some((Ok::<_, Infallible>(Bytes::from(piece)), (None, sent)))
+        }
+    });
+    let mut response = respond(StatusCode::OK, Body::from_stream(pieces));
+    let kind = HeaderValue::from_static("text/event-stream");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
 }
 
 /// What goes over a stream; `None`: it ends.

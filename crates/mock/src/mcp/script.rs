@@ -40,6 +40,8 @@ pub struct McpScript {
     /// What happens before the usual answer to a request, by its method, such as `initialize` or `tools/list`. A step that
     /// answers takes the place of the usual answer.
     pub methods: BTreeMap<String, Vec<McpStep>>,
+    /// Over HTTP: what happens on the stream beside answers, which then stays open. Without any step there is no such stream.
+    pub on_listen: Vec<McpStep>,
     /// The process outlives the end of its stdin, and ignores TERM.
     pub ignores_end: bool,
     /// Over HTTP: the key that requests need as `Authorization: Bearer KEY`; others get the status 401.
@@ -258,8 +260,8 @@ impl McpScript {
             calls.map(move |(call, steps)| (format!("tools[{at}].calls[{call}]"), steps))
         });
         let methods = self.methods.iter().map(|(method, steps)| (format!("methods.{method}"), steps));
-        let start = std::iter::once(("onStart".to_owned(), &self.on_start));
-        for (place, steps) in start.chain(methods).chain(tools) {
+        let start = [("onStart".to_owned(), &self.on_start), ("onListen".to_owned(), &self.on_listen)];
+        for (place, steps) in start.into_iter().chain(methods).chain(tools) {
             for (at, step) in steps.iter().enumerate() {
                 let fault = match step {
                     McpStep::Filler(filler)
