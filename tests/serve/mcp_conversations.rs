@@ -91,7 +91,7 @@ fn command_shows_and_reconnects_servers() {
 #[test]
 fn changed_list_offers_and_withdraws_tools() {
     let other = json!({ "name": "other", "calls": [[{ "text": "new" }]] });
-    let script = json!({ "tools": [{ "name": "change", "calls": [[{ "tools": [other] }, { "waitMs": 300 }, { "text": "changed" }]] }] });
+    let script = json!({ "tools": [{ "name": "change", "calls": [[{ "tools": [other] }, { "waitMs": 2000 }, { "text": "changed" }]] }] });
     let turns = json!([
         call("mcp__s__change", json!({})),
         call("mcp__s__other", json!({})),
@@ -198,7 +198,7 @@ fn messages_of_servers_are_logged() {
 }
 
 #[test]
-fn resources_of_a_late_direct_server_are_declared() {
+fn late_direct_server_has_its_resources_declared() {
     let dir = tempfile::tempdir().unwrap();
     let entry = |name: &str, exposure: &str, wait: u64| {
         let mut script = with_resources();
@@ -222,8 +222,8 @@ fn changes_come_beside_answers_over_http() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("http.json");
     let other = json!({ "name": "other", "calls": [[{ "text": "new" }]] });
-    let slow = json!({ "name": "slow", "calls": [[{ "waitMs": 1500 }, { "text": "slow" }]] });
-    let script = json!({ "tools": [slow], "onListen": [{ "waitMs": 300 }, { "tools": [other] }] });
+    let slow = json!({ "name": "slow", "calls": [[{ "waitMs": 3000 }, { "text": "slow" }]] });
+    let script = json!({ "tools": [slow], "onListen": [{ "waitMs": 100 }, { "tools": [other] }] });
     fs::write(&path, script.to_string()).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
     command.args(["mock-mcp", "--listen", "127.0.0.1:0", "--script"]).arg(&path);
