@@ -33,7 +33,7 @@ fn commands_of_documents_run() {
 }
 
 /// What a block needs of the repository: its build, or a file of it.
-const OF_REPOSITORY: [&str; 4] = ["cargo ", "contrib/", "examples/", "tests/"];
+const OF_REPOSITORY: [&str; 5] = ["cargo ", "contrib/", "examples/", "schema/commands.json", "tests/"];
 
 /// The pages for somebody who has the program, and not its source.
 #[test]
