@@ -48,6 +48,7 @@ impl Account {
         given: Option<&Value>,
         object: &Map<String, Value>,
     ) -> Option<Value> {
+        let text = |name: &str| object.get(name).and_then(Value::as_str);
         Some(match value {
             Computed::WillRetry => self.will_retry.into(),
             Computed::Aborted => self.is_aborted.into(),
@@ -55,6 +56,11 @@ impl Account {
             Computed::MessageId => format!("msg-{}", self.messages_begun.max(1)).into(),
             // The encoder has them.
             Computed::Usage | Computed::Snapshot => return None,
+            // The front writes that frame itself.
+            Computed::Greeting => return None,
+            Computed::ModelName => format!("{}/{}", text("provider")?, text("modelId")?).into(),
+            Computed::ModelProvider => text("model")?.split_once('/')?.0.into(),
+            Computed::ModelId => text("model")?.split_once('/')?.1.into(),
             Computed::PromptDisposition => if self.is_queued { "queued" } else { "started" }.into(),
             Computed::IsStreaming => {
                 self.is_streaming.map_or_else(|| given.cloned(), |it| Some(it.into()))?

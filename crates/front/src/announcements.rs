@@ -5,7 +5,6 @@ use crate::{
     front::{Front, Output},
     plan::TYPE,
 };
-use pi_rpc_machine::Kind;
 use pi_rpc_protocol::{AgentSessionEventKind as Event, RpcCommand};
 use serde_json::{Map, Value, json};
 
@@ -18,7 +17,9 @@ impl Front {
             let Some(name) = event.fixed.get(TYPE).and_then(Value::as_str).and_then(Event::parse) else {
                 continue;
             };
-            if self.is_announced_by_server(event) || !Kind::Event(name).is_in(self.client.base()) {
+            let base = self.client.base();
+            let is_theirs = name.fires().iter().any(|row| row.only.is_none_or(|only| base.is_in(only)));
+            if !is_theirs || self.is_announced_by_server(event) {
                 continue;
             }
             let sources = json!({ "command": command, "data": outcome.ok() });

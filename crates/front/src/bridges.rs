@@ -138,6 +138,14 @@ pub enum Computed {
     ContextUsage,
     /// Source of a slash command.
     SourceInfo,
+    /// What the first frame says.
+    Greeting,
+    /// Provider and id of a model in one text.
+    ModelName,
+    /// Provider of a model.
+    ModelProvider,
+    /// Id of a model.
+    ModelId,
 }
 
 /// A value that is there, even if it is null.

@@ -8,8 +8,8 @@ use crate::{
 use pi_rpc_machine::Kind;
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, AgentSessionEventKind as Event, AssistantContent, AssistantMessage,
-    Base, Check as _, Dialect, Emission, FlowState, MessageUpdateEvent, Outbound, RpcResponse, Step,
-    StopReason, Update, read_versioned,
+    Base, Check as _, Cost, Dialect, DialectMessageStart, Emission, FlowState, MessageUpdateEvent, Outbound,
+    RpcResponse, Step, StopReason, Update, Usage, read_versioned,
 };
 use serde_json::{Map, Value};
 
@@ -111,7 +111,7 @@ impl Front {
         }
     }
 
-    /// Gives a message that begins the stop reason of an unfinished one in the client's dialect.
+    /// Gives a message that begins the form of an unfinished one in the client's dialect.
     fn mark_unfinished(&self, frame: &mut Outbound) {
         let reason = |dialect: Dialect| StopReason::parse(dialect.record().unfinished_stop_reason.as_str());
         if let Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start)) = frame
@@ -121,6 +121,11 @@ impl Front {
             && message.error_message.is_none()
         {
             message.stop_reason = wanted;
+            if self.client.dialect.record().message_start == DialectMessageStart::Request {
+                // It begins before the answer; each block has a start of its own.
+                message.content.clear();
+                message.usage = no_usage();
+            }
         }
     }
 
@@ -249,6 +254,30 @@ impl Front {
         let id = self.to_client.find("AssistantContent")?;
         let value = self.to_client.carry(id, serde_json::to_value(block).ok()?, &self.account)?;
         typed(&value).ok()
+    }
+}
+
+/// The usage of a message whose answer has not begun.
+fn no_usage() -> Usage {
+    let zero = || serde_json::Number::from(0);
+    let cost = Cost {
+        input: zero(),
+        output: zero(),
+        cache_read: zero(),
+        cache_write: zero(),
+        total: zero(),
+        total_from_provider: None,
+    };
+    Usage {
+        input: 0,
+        output: 0,
+        cache_read: 0,
+        cache_write: 0,
+        total_tokens: 0,
+        premium_requests: None,
+        cost,
+        cache_write1h: None,
+        reasoning: None,
     }
 }
 

@@ -8,6 +8,7 @@
 //! The crate does no IO and knows no time: lines come in, lines for both sides come out.
 //!
 //! - [`Front`]: a client and a server, with the state of both. [`Output`]: what is to be written to whom.
+//! - [`Detection`]: finds out what the server speaks.
 //! - [`losses()`]: what becomes of each member of each frame, for every pair.
 //!
 //! ```
@@ -29,6 +30,7 @@ mod announcements;
 mod bridges;
 mod carry;
 mod commands;
+mod detection;
 mod ends;
 mod errors;
 mod events;
@@ -42,5 +44,6 @@ mod schema;
 mod tool_order;
 
 pub use bridges::BRIDGES;
+pub use detection::Detection;
 pub use front::{Front, Output, is_same_wire};
 pub use losses::{Fate, FrameLosses, MemberFate, Way, losses};
