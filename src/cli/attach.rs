@@ -16,7 +16,8 @@ Connect stdin and stdout to a session of pi-rpc host, as if the session ran here
 Usage: pi-rpc attach URL [OPTIONS]
 
   URL                          unix:PATH, ws://HOST:PORT or wss://HOST:PORT for a new session; with /sessions/ID for
-                               an open one
+                               an open one; with --nats, several hosts, separated by commas: the next is used where
+                               one is lost
       --leave                  Leave the session open at the end of input; for an open session that is the default
       --reconnect <SECONDS>    Try so long to reach a host that was lost (60)
       --tls-ca <FILE>          Trust the hosts at wss:// that these authorities vouch for, too; in PEM
@@ -97,13 +98,13 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
     if !options.budget.is_unlimited() {
         return Err(usage("attach: --max-cost, --max-turns and --max-time are the host's to set".to_owned()));
     }
-    let (host, open) = HostAddress::parse(&options.messages.remove(0)).map_err(usage)?;
+    let (hosts, open) = HostAddress::parse_list(&options.messages.remove(0)).map_err(usage)?;
     let ends_session = open.is_none() && !leaves;
     let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
     let session = match open {
         Some(id) => SessionAddress::Open(id),
         None => {
-            if directory.is_none() && matches!(host, HostAddress::Unix(_)) {
+            if directory.is_none() && matches!(hosts[..], [HostAddress::Unix(_), ..]) {
                 let here = std::env::current_dir();
                 let here = here.map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
                 directory = Some(here.to_string_lossy().into_owned());
@@ -118,7 +119,7 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
     let patience = Duration::from_secs(patience);
     // A command line is seen by every program of the machine.
     let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
-    Ok(Some(Options { host, session, token, authorities, ends_session, patience, max_frame }))
+    Ok(Some(Options { hosts, session, token, authorities, ends_session, patience, max_frame }))
 }
 
 fn parameters(

@@ -22,7 +22,40 @@ pub enum SessionAddress {
     New(Vec<(&'static str, String)>),
 }
 
+/// Beginnings of addresses.
+const SCHEMES: [&str; 3] = ["unix:", "ws://", "wss://"];
+
 impl HostAddress {
+    /// Parses addresses of hosts that share their sessions, separated by commas, as [`parse`](Self::parse) does each. One of them
+    /// names the session, if it is an open one.
+    ///
+    /// # Errors
+    ///
+    /// One is wrong, or two name different sessions.
+    pub fn parse_list(text: &str) -> Result<(Vec<Self>, Option<String>), String> {
+        let (mut hosts, mut session) = (Vec::new(), None);
+        let mut rest = text;
+        loop {
+            // A path may have a comma.
+            let end = rest.match_indices(',').map(|(at, _)| at);
+            let mut end = end.filter(|at| SCHEMES.iter().any(|scheme| rest[at + 1..].starts_with(scheme)));
+            let (first, others) = match end.next() {
+                Some(at) => (&rest[..at], Some(&rest[at + 1..])),
+                None => (rest, None),
+            };
+            let (host, named) = Self::parse(first)?;
+            hosts.push(host);
+            if session.is_some() && named.is_some() && session != named {
+                return Err(format!("{text}: expected one session, got two"));
+            }
+            session = named.or(session);
+            match others {
+                Some(others) => rest = others,
+                None => return Ok((hosts, session)),
+            }
+        }
+    }
+
     /// Parses `unix:PATH`, `ws://HOST:PORT` or `wss://HOST[:PORT]`, with `/sessions/ID` behind it for an open session.
     ///
     /// # Errors
@@ -147,6 +180,19 @@ mod tests {
         for (text, end) in ends {
             assert!(error(text).ends_with(end), "{}", error(text));
         }
+    }
+
+    #[test]
+    fn list_names_one_session() {
+        let parse = |text: &str| HostAddress::parse_list(text);
+        let (unix, tcp) = (HostAddress::Unix("/a,b".into()), HostAddress::Tcp("c:1".to_owned()));
+        let both = vec![unix.clone(), tcp.clone()];
+        assert_eq!(parse("unix:/a,b"), Ok((vec![unix], None)));
+        assert_eq!(parse("unix:/a,b,ws://c:1"), Ok((both.clone(), None)));
+        assert_eq!(parse("unix:/a,b,ws://c:1/sessions/s"), Ok((both, Some("s".to_owned()))));
+        let two = parse("ws://a:1/sessions/s,ws://c:1/sessions/t").unwrap_err();
+        assert!(two.ends_with("expected one session, got two"), "{two}");
+        assert!(parse("ws://a:1,ws://c").is_err());
     }
 
     #[test]

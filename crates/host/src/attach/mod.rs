@@ -6,10 +6,13 @@
 
 mod address;
 mod connection;
+mod open_run;
 mod pipe;
+mod sent_lines;
 mod tls;
 
 pub use address::{HostAddress, SessionAddress};
 pub use connection::{ConnectError, Connection, MAX_MESSAGE, Received};
 pub use pipe::{AttachError, Options, attach};
+pub use sent_lines::SentLines;
 pub use tls::Authorities;

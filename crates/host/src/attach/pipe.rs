@@ -3,12 +3,16 @@
 use super::{
     address::{HostAddress, SessionAddress},
     connection::{ConnectError, Connection, Received},
+    open_run::OpenRun,
+    sent_lines::SentLines,
     tls::Authorities,
 };
-use pi_rpc_protocol::{ClientControl, ConnectionControl, EndOfInputControl, LineSplitter, SplitLine};
+use pi_rpc_protocol::{
+    ClientControl, ConnectionControl, ConnectionErrorCode, Dialect, EndOfInputControl, LineSplitter,
+    MultiSessionErrorCode, SessionSnapshotEvent, SplitLine,
+};
 use pi_rpc_server::{Sink, Stdin, seed};
 use std::{
-    collections::VecDeque,
     io::{self, IoSlice},
     time::{Duration, Instant},
 };
@@ -22,11 +26,6 @@ pub enum AttachError {
     /// The host cannot be reached.
     #[error("{0}: {1}")]
     Unreachable(HostAddress, String),
-    /// Frames were missed that the host no longer keeps.
-    #[error(
-        "the host no longer keeps the frames from number {0} on; start again to go on from its newest one"
-    )]
-    Missed(u64),
     /// The host has sent a longer message than is read.
     #[error("the host has sent a message of {length} bytes or more, the limit is {limit}")]
     TooLong {
@@ -59,8 +58,8 @@ const MESSAGE_FRAMES: usize = 4;
 /// How the pipe treats its session.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the host listens.
-    pub host: HostAddress,
+    /// Where hosts listen that have the session: the first one is tried first, the others where it cannot be reached.
+    pub hosts: Vec<HostAddress>,
     /// The session.
     pub session: SessionAddress,
     /// The token for hosts that ask for one.
@@ -84,11 +83,19 @@ struct Pipe {
     sink: Sink,
     /// The number of the last frame that was received.
     sequence: Option<u64>,
-    /// Lines without confirmation, the first of which has the number `confirmed` + 1.
-    unconfirmed: VecDeque<String>,
+    /// The dialect of the session, once it is known.
+    dialect: Option<Dialect>,
+    /// What has begun in the output.
+    open: OpenRun,
+    sent: SentLines<String>,
     unconfirmed_bytes: usize,
-    confirmed: u64,
     is_input_over: bool,
+    /// Which of the hosts is tried next.
+    next_host: usize,
+    /// When the session was lost; `None`: it is there, or was never.
+    lost_at: Option<Instant>,
+    /// How long to wait before the next attempt.
+    wait: Duration,
 }
 
 /// Why a connection is over.
@@ -107,6 +114,9 @@ enum End {
 ///
 /// The session cannot be had, or is lost for longer than `patience`.
 pub async fn attach(options: Options) -> Result<u8, AttachError> {
+    if options.hosts.is_empty() {
+        return Err(AttachError::NotAHost("no address was given".to_owned()));
+    }
     let splitter = LineSplitter::new(options.max_frame);
     let mut pipe = Pipe {
         client: format!("{:016x}{:016x}", seed(), seed()),
@@ -114,13 +124,17 @@ pub async fn attach(options: Options) -> Result<u8, AttachError> {
         splitter,
         sink: Sink::stdout()?,
         sequence: None,
-        unconfirmed: VecDeque::new(),
+        dialect: None,
+        open: OpenRun::default(),
+        sent: SentLines::default(),
         unconfirmed_bytes: 0,
-        confirmed: 0,
         is_input_over: false,
+        next_host: 0,
+        lost_at: None,
+        wait: FIRST_WAIT,
         options,
     };
-    let mut connection = pipe.connect(false).await?;
+    let mut connection = pipe.connect().await?;
     loop {
         match pipe.run(&mut connection).await? {
             End::Ended(status, error) => {
@@ -131,34 +145,62 @@ pub async fn attach(options: Options) -> Result<u8, AttachError> {
             }
             End::Left => return Ok(0),
             End::Lost => {
-                tracing::warn!("{}: the connection broke; trying again", pipe.options.host);
-                connection = pipe.connect(true).await?;
+                tracing::warn!("{}: the connection broke; trying again", pipe.host());
+                pipe.lost_at.get_or_insert_with(Instant::now);
+                connection = pipe.connect().await?;
             }
         }
     }
 }
 
 impl Pipe {
-    /// Connects, and tries again for a while if the host was there `before`.
-    async fn connect(&mut self, before: bool) -> Result<Connection, AttachError> {
-        let until = Instant::now() + self.options.patience;
-        let mut wait = FIRST_WAIT;
+    /// The host that is tried next, or was tried last.
+    fn host(&self) -> &HostAddress {
+        &self.options.hosts[self.next_host % self.options.hosts.len()]
+    }
+
+    /// Connects to one of the hosts. If the session was there before, tries again for a while.
+    async fn connect(&mut self) -> Result<Connection, AttachError> {
+        let mut tried = 0;
         loop {
-            let Options { host, session, token, authorities, .. } = &self.options;
-            let path = session.path(&self.client, self.sequence);
-            let max_message = MESSAGE_FRAMES * self.options.max_frame;
-            match Connection::open(host, &path, token.as_deref(), authorities, max_message).await {
+            let host = self.host().clone();
+            let error = match self.open(&host).await {
                 Ok(connection) => return Ok(connection),
-                Err(ConnectError::Refused(text)) => return Err(AttachError::Refused(host.clone(), text)),
-                Err(ConnectError::Unreachable(text)) if !before || Instant::now() >= until => {
-                    return Err(AttachError::Unreachable(host.clone(), text));
+                Err(error) => error,
+            };
+            tried += 1;
+            let is_lasting = match (&error, self.lost_at) {
+                (ConnectError::Refused(text), Some(_)) => !is_passing(text),
+                (ConnectError::Refused(_), None) => true,
+                (ConnectError::Unreachable(_), Some(lost)) => lost.elapsed() >= self.options.patience,
+                (ConnectError::Unreachable(_), None) => tried >= self.options.hosts.len(),
+            };
+            let is_late = self.lost_at.is_some_and(|lost| lost.elapsed() >= self.options.patience);
+            match error {
+                ConnectError::Refused(text) if is_lasting || is_late => {
+                    return Err(AttachError::Refused(host, text));
                 }
-                Err(ConnectError::Unreachable(_)) => {
-                    tokio::time::sleep(wait).await;
-                    wait = (2 * wait).min(LONGEST_WAIT);
+                ConnectError::Unreachable(text) if is_lasting => {
+                    return Err(AttachError::Unreachable(host, text));
                 }
+                _ => self.next_host += 1,
+            }
+            if tried % self.options.hosts.len() == 0 {
+                self.pause().await;
             }
         }
+    }
+
+    async fn open(&self, host: &HostAddress) -> Result<Connection, ConnectError> {
+        let Options { session, token, authorities, max_frame, .. } = &self.options;
+        let path = session.path(&self.client, self.sequence);
+        Connection::open(host, &path, token.as_deref(), authorities, MESSAGE_FRAMES * max_frame).await
+    }
+
+    /// Waits before the next attempt, ever longer.
+    async fn pause(&mut self) {
+        tokio::time::sleep(self.wait).await;
+        self.wait = (2 * self.wait).min(LONGEST_WAIT);
     }
 
     async fn run(&mut self, connection: &mut Connection) -> Result<End, AttachError> {
@@ -168,22 +210,28 @@ impl Pipe {
             let reads = is_attached && !self.is_input_over && self.unconfirmed_bytes < MAX_UNCONFIRMED;
             tokio::select! {
                 received = connection.next() => {
-                    let Some(received) = received else { return Ok(End::Lost) };
+                    let Some(received) = received else {
+                        if !is_attached {
+                            self.pause().await;
+                        }
+                        return Ok(End::Lost);
+                    };
                     match received? {
                         Received::Frame(frame) => {
                             self.sequence = self.sequence.map(|last| last + 1);
-                            self.write(frame).await?;
+                            self.open.follow(&frame);
+                            self.write(frame.into_bytes()).await?;
                         }
                         Received::Control(control) => match *control {
                             ConnectionControl::Attached(attached) => {
                                 is_attached = true;
-                                if self.sequence.is_some_and(|last| last != attached.sequence) {
-                                    return Err(AttachError::Missed(self.sequence.unwrap_or_default() + 1));
-                                }
+                                (self.lost_at, self.wait) = (None, FIRST_WAIT);
                                 self.sequence = Some(attached.sequence);
+                                self.dialect = Dialect::parse(&attached.dialect);
                                 // From now on it is this session, also if it was a new one.
                                 self.options.session = SessionAddress::Open(attached.session_id);
-                                self.confirm(attached.received_lines);
+                                let received = self.sent.resume(attached.received_lines);
+                                self.unconfirmed_bytes -= received.map(|line| line.len()).sum::<usize>();
                                 if !self.send_unconfirmed(connection).await {
                                     return Ok(End::Lost);
                                 }
@@ -191,10 +239,11 @@ impl Pipe {
                             ConnectionControl::Position(position) => {
                                 self.sequence = position.sequence.checked_sub(1);
                             }
-                            ConnectionControl::Received(received) => self.confirm(received.lines),
-                            ConnectionControl::SessionSnapshot(_) => {
-                                return Err(AttachError::Missed(self.sequence.unwrap_or_default() + 1));
+                            ConnectionControl::Received(received) => {
+                                let received = self.sent.confirm(received.lines);
+                                self.unconfirmed_bytes -= received.map(|line| line.len()).sum::<usize>();
                             }
+                            ConnectionControl::SessionSnapshot(snapshot) => self.go_on_from(&snapshot).await?,
                             ConnectionControl::SessionEnded(ended) => {
                                 return Ok(End::Ended(ended.exit_status, ended.error));
                             }
@@ -220,7 +269,7 @@ impl Pipe {
 
     /// Sends the lines that were read. Returns the end if there is one.
     async fn pass_lines(&mut self, connection: &mut Connection) -> Option<End> {
-        let first = self.unconfirmed.len();
+        let first = self.sent.unconfirmed().len();
         loop {
             let line = match self.is_input_over {
                 true => self.splitter.finish(),
@@ -230,7 +279,7 @@ impl Pipe {
                 Some(SplitLine::Line(line)) => {
                     let line = String::from_utf8_lossy(line).into_owned();
                     self.unconfirmed_bytes += line.len();
-                    self.unconfirmed.push_back(line);
+                    self.sent.push(line);
                 }
                 Some(SplitLine::TooLong(length)) => {
                     tracing::error!(
@@ -242,7 +291,7 @@ impl Pipe {
             }
             self.splitter.release();
         }
-        for line in self.unconfirmed.iter().skip(first) {
+        for line in self.sent.unconfirmed().skip(first) {
             if !connection.send_line(line).await {
                 return Some(End::Lost);
             }
@@ -256,7 +305,7 @@ impl Pipe {
 
     /// Sends the lines again that the host has not confirmed. `false`: the connection is over.
     async fn send_unconfirmed(&self, connection: &mut Connection) -> bool {
-        for line in &self.unconfirmed {
+        for line in self.sent.unconfirmed() {
             if !connection.send_line(line).await {
                 return false;
             }
@@ -264,18 +313,19 @@ impl Pipe {
         !self.is_input_over || send_end(connection).await
     }
 
-    /// Forgets lines that the host has received: so many since the first one.
-    fn confirm(&mut self, received: u64) {
-        while self.confirmed < received
-            && let Some(line) = self.unconfirmed.pop_front()
-        {
-            self.unconfirmed_bytes -= line.len();
-            self.confirmed += 1;
+    /// Goes on where frames are missing: what they would have ended is closed.
+    async fn go_on_from(&mut self, snapshot: &SessionSnapshotEvent) -> io::Result<()> {
+        self.sequence = Some(snapshot.sequence);
+        let Some(dialect) = self.dialect else { return Ok(()) };
+        for frame in self.open.close(snapshot, dialect) {
+            self.write(frame).await?;
         }
+        tracing::warn!("{}: frames are missing; the session goes on", self.host());
+        Ok(())
     }
 
-    async fn write(&mut self, frame: String) -> io::Result<()> {
-        let mut line = frame.into_bytes();
+    async fn write(&mut self, frame: Vec<u8>) -> io::Result<()> {
+        let mut line = frame;
         line.push(b'\n');
         let mut written = 0;
         while written < line.len() {
@@ -287,6 +337,14 @@ impl Pipe {
         }
         Ok(())
     }
+}
+
+/// Whether a refusal passes: the host looks for the session, or cannot ask others for it.
+fn is_passing(text: &str) -> bool {
+    use MultiSessionErrorCode as Code;
+    let codes = [Code::ClusterUnavailable, Code::NodeLost, Code::SessionOpening].map(|code| code.as_str());
+    let code = text.split(':').next().unwrap_or_default();
+    codes.contains(&code) || code == ConnectionErrorCode::AuthUnavailable.as_str()
 }
 
 async fn send_end(connection: &mut Connection) -> bool {

@@ -1,0 +1,145 @@
+//! What is open in the output of a session, and how it is closed where a snapshot takes the place of the frames that would have.
+//!
+//! The client of a pipe knows no snapshots. When the host of its session was lost, the run that was cut has no further frames: the
+//! client gets the ends of what has begun, with the messages that the session has stored in their place.
+
+use pi_rpc_protocol::{
+    AgentEndEvent, AgentMessage, AgentSessionEvent, AgentSessionEventKind, AgentSettledEvent,
+    AgentToolResult, AssistantMessage, Base, Check as _, Dialect, Encoder, MessageEndEvent, Outbound,
+    SessionSnapshotEvent, ToolExecutionEndEvent, ToolResultMessage, TurnEndEvent, from_slice,
+};
+
+/// Beginnings of frames that open and close nothing, of which there are many.
+const PASSED_OVER: [&str; 2] = [r#"{"type":"message_update""#, r#"{"type":"tool_execution_update""#];
+
+/// A call that has begun: its id, its tool, and the call that has made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OpenCall {
+    id: String,
+    tool: String,
+    parent: Option<String>,
+}
+
+/// What has begun and not ended.
+#[derive(Clone, Debug, Default)]
+pub struct OpenRun {
+    has_run: bool,
+    /// Whether `agent_settled` is to come.
+    is_unsettled: bool,
+    has_turn: bool,
+    message: Option<AgentMessage>,
+    calls: Vec<OpenCall>,
+}
+
+impl OpenRun {
+    /// Follows a frame, without its line feed.
+    pub fn follow(&mut self, frame: &str) {
+        use AgentSessionEvent as It;
+        if PASSED_OVER.iter().any(|beginning| frame.starts_with(beginning)) {
+            return;
+        }
+        let Ok(Outbound::AgentSessionEvent(event)) = from_slice(frame.as_bytes()) else { return };
+        match event {
+            It::AgentStart(_) => (self.has_run, self.is_unsettled) = (true, true),
+            It::AgentEnd(_) => self.has_run = false,
+            It::AgentSettled(_) => self.is_unsettled = false,
+            It::TurnStart(_) => self.has_turn = true,
+            It::TurnEnd(_) => self.has_turn = false,
+            It::MessageStart(event) => self.message = Some(event.message),
+            It::MessageEnd(_) => self.message = None,
+            It::ToolExecutionStart(event) => self.calls.push(OpenCall {
+                id: event.tool_call_id,
+                tool: event.tool_name,
+                parent: event.parent_tool_call_id,
+            }),
+            It::ToolExecutionEnd(event) => self.calls.retain(|call| call.id != event.tool_call_id),
+            _ => {}
+        }
+    }
+
+    /// The frames, without line feeds, that close what is open and that the session knows no more of.
+    pub fn close(&mut self, snapshot: &SessionSnapshotEvent, dialect: Dialect) -> Vec<Vec<u8>> {
+        // What runs goes on: its ends are to come.
+        if snapshot.state.is_streaming {
+            return Vec::new();
+        }
+        let Self { has_run, is_unsettled, has_turn, message, calls } = std::mem::take(self);
+        let base = dialect.base();
+        let begins = snapshot.messages.iter().rposition(|message| matches!(message, AgentMessage::User(_)));
+        let messages = snapshot.messages[begins.unwrap_or_default()..].to_vec();
+        let mut frames = Vec::new();
+        if let Some(message) = message {
+            let message = match (message, answers(&messages).last()) {
+                (AgentMessage::Assistant(_), Some(answer)) => AgentMessage::Assistant(answer.clone()),
+                (message, _) => message,
+            };
+            frames.push(AgentSessionEvent::MessageEnd(MessageEndEvent { message, message_id: None }));
+        }
+        frames.extend(
+            calls.into_iter().map(|call| AgentSessionEvent::ToolExecutionEnd(end_of(call, &messages))),
+        );
+        if has_turn && let Some(message) = answers(&messages).last().cloned() {
+            frames.push(AgentSessionEvent::TurnEnd(TurnEndEvent { message, tool_results: Vec::new() }));
+        }
+        if has_run {
+            let end = AgentEndEvent {
+                messages,
+                is_terminal: Some(true),
+                message_count: None,
+                will_retry: Some(false),
+                yielded: None,
+                awaiting_async_work: None,
+            };
+            frames.push(AgentSessionEvent::AgentEnd(end));
+        }
+        if is_unsettled && AgentSessionEventKind::AgentSettled.is_in(base) {
+            frames.push(AgentSessionEvent::AgentSettled(AgentSettledEvent { aborted: Some(true) }));
+        }
+        frames.into_iter().map(|frame| encode(frame, base)).collect()
+    }
+}
+
+fn answers(messages: &[AgentMessage]) -> impl DoubleEndedIterator<Item = &AssistantMessage> {
+    messages.iter().filter_map(|message| match message {
+        AgentMessage::Assistant(answer) => Some(answer),
+        _ => None,
+    })
+}
+
+/// The end of a call, with the result that the session has stored.
+fn end_of(call: OpenCall, messages: &[AgentMessage]) -> ToolExecutionEndEvent {
+    let stored = messages.iter().find_map(|message| match message {
+        AgentMessage::ToolResult(result) if result.tool_call_id == call.id => Some(result.clone()),
+        _ => None,
+    });
+    let (content, details) = stored.map_or_else(Default::default, |result: ToolResultMessage| {
+        (result.content, result.details.and_then(|details| serde_json::to_value(details).ok()))
+    });
+    let result = AgentToolResult {
+        content,
+        details,
+        is_warning: None,
+        structured_content: None,
+        is_error: None,
+        usage: None,
+        terminate: None,
+    };
+    ToolExecutionEndEvent {
+        tool_call_id: call.id,
+        tool_name: call.tool,
+        result,
+        is_error: true,
+        is_warning: None,
+        duration_ms: None,
+        parent_tool_call_id: call.parent,
+    }
+}
+
+fn encode(event: AgentSessionEvent, base: Base) -> Vec<u8> {
+    let mut frame = Outbound::AgentSessionEvent(event);
+    frame.fit(base);
+    let mut line = Vec::new();
+    Encoder::encode_frame(&frame, &mut line);
+    line.pop();
+    line
+}
