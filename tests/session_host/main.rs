@@ -6,6 +6,7 @@ mod serve_support;
 mod via_host_support;
 
 mod attach;
+mod closing;
 mod host_support;
 mod killed;
 mod limits;

@@ -201,6 +201,22 @@ impl WsClient {
         }
     }
 
+    /// Says that the client has no more to say.
+    pub fn close(&mut self) {
+        self.socket.close(None).unwrap();
+    }
+
+    /// Reads until the host has closed the connection. Returns the code of its Close frame; `None`: it had none.
+    pub fn close_code(mut self) -> Option<u16> {
+        loop {
+            match self.socket.read() {
+                Ok(Message::Close(frame)) => return frame.map(|frame| frame.code.into()),
+                Ok(_) => {}
+                Err(error) => panic!("the host has hung up without a Close frame: {error}"),
+            }
+        }
+    }
+
     /// The first frame that `is_it` recognises. Other frames in front of it are dropped.
     pub fn find(&mut self, mut is_it: impl FnMut(&Value) -> bool) -> Value {
         loop {

@@ -9,11 +9,12 @@ use super::{
     principal::Principal,
     registry::SessionHost,
     session_handle::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
+    transports::{REVOKED, close},
     watcher::{Popped, ReadySessions, WatcherMessage, WatcherQueue},
 };
 use axum::{
     body::Bytes,
-    extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code},
+    extract::ws::{Message, Utf8Bytes, WebSocket, close_code},
 };
 use futures_util::{
     SinkExt as _, StreamExt as _,
@@ -67,9 +68,12 @@ pub async fn serve(
         principal: client.principal,
         has_messages: client.has_control,
     };
-    let Ok((session, attached)) = host.attach(&session.id, attach).await else { return };
-    let (to_client, from_client) = socket.split();
-    let writes = Writer {
+    let (mut to_client, mut from_client) = socket.split();
+    let Ok((session, attached)) = host.attach(&session.id, attach).await else {
+        return close(&mut to_client, &mut from_client, close_code::AGAIN, "the session cannot be had now")
+            .await;
+    };
+    let mut writer = Writer {
         to_client,
         session: session.clone(),
         queue,
@@ -79,19 +83,25 @@ pub async fn serve(
     };
     let (client_id, connection) = (attached.client, attached.connection);
     let end = tokio::select! {
-        end = writes.run(&attached, &ready) => end,
-        end = read(from_client, &session, &attached, client.has_control) => end,
-        () = principal.revoked() => End::Refused(close_code::POLICY, "its token was revoked"),
+        end = writer.run(&attached, &ready) => end,
+        end = read(&mut from_client, &session, &attached, client.has_control) => end,
+        () = principal.revoked() => End::Refused(close_code::POLICY, REVOKED),
     };
     if let End::Refused(code, reason) = end {
         tracing::warn!("session {}: a client was disconnected ({code}): {reason}", session.id);
     }
     let detach = SessionRequest::Detach { client: client_id, connection };
     let _ = session.requests.send(detach).await;
+    let (code, reason) = match end {
+        End::Gone => (close_code::NORMAL, "the connection is over"),
+        End::Closed => (close_code::NORMAL, "the session has ended, or another connection takes its place"),
+        End::Refused(code, reason) => (code, reason),
+    };
+    close(&mut writer.to_client, &mut from_client, code, reason).await;
 }
 
 async fn read(
-    mut from_client: SplitStream<WebSocket>,
+    from_client: &mut SplitStream<WebSocket>,
     session: &SessionHandle,
     attached: &Attached,
     has_control: bool,
@@ -132,7 +142,7 @@ struct Writer {
 }
 
 impl Writer {
-    async fn run(mut self, attached: &Attached, ready: &ReadySessions) -> End {
+    async fn run(&mut self, attached: &Attached, ready: &ReadySessions) -> End {
         let attached = AttachedControl {
             session_id: self.session.id.clone(),
             dialect: self.session.dialect.as_str().to_owned(),
@@ -145,12 +155,7 @@ impl Writer {
         loop {
             match self.write_pending().await {
                 Ok(true) => {}
-                Ok(false) => {
-                    let reason = Utf8Bytes::from_static("the session has ended");
-                    let close = CloseFrame { code: close_code::NORMAL, reason };
-                    let _ = self.to_client.send(Message::Close(Some(close))).await;
-                    return End::Closed;
-                }
+                Ok(false) => return End::Closed,
                 Err(_) => return End::Gone,
             }
             ready.changed().await;

@@ -24,6 +24,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     sync::Arc,
+    time::Duration,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -31,6 +32,11 @@ use tokio::sync::{mpsc, oneshot};
 pub trait ReadLines: Send {
     /// The next line without its line feed; `None` at the end. Cancel-safe.
     fn next(&mut self) -> impl Future<Output = Option<Result<Vec<u8>, String>>> + Send;
+
+    /// Reads on until the client has closed the connection, too.
+    fn finish(&mut self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
 }
 
 /// Writes lines to a client.
@@ -39,6 +45,22 @@ pub trait WriteLines: Send {
     fn write(&mut self, line: Vec<u8>) -> impl Future<Output = bool> + Send;
     /// Writes what is buffered. `false`: the client is gone.
     fn flush(&mut self) -> impl Future<Output = bool> + Send;
+
+    /// Says that nothing more comes, where the transport has a word for it.
+    fn close(&mut self, _end: ConnectionEnd) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+}
+
+/// Why a host ends a connection of many sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionEnd {
+    /// The client has left, or has no more input.
+    Over,
+    /// The process ends.
+    Stopping,
+    /// Its token was revoked.
+    Revoked,
 }
 
 /// What the end of input means.
@@ -59,6 +81,9 @@ struct Envelope {
     #[serde(rename = "sessionId")]
     session_id: Option<serde_json::Value>,
 }
+
+/// How long the end of a connection may take.
+pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The version of this wire. Source: senpi reference.
 const PROTOCOL_VERSION: u64 = 1;
@@ -121,6 +146,7 @@ impl SharedConnection {
         };
         let mut is_stopping = false;
         let mut is_input_over = false;
+        let mut why = ConnectionEnd::Over;
         'connection: loop {
             while let Some(line) = connection.next_line().await {
                 if !writer.write(line).await {
@@ -140,11 +166,12 @@ impl SharedConnection {
             };
             let line = tokio::select! {
                 () = stopping => {
-                    is_stopping = true;
+                    (is_stopping, why) = (true, ConnectionEnd::Stopping);
                     continue;
                 }
                 () = revoked.revoked() => {
                     tracing::warn!("a client was disconnected: its token was revoked");
+                    why = ConnectionEnd::Revoked;
                     break;
                 }
                 () = ready.changed() => continue,
@@ -173,6 +200,12 @@ impl SharedConnection {
         for watched in connection.sessions.into_values() {
             watched.detach().await;
         }
+        let closing = async {
+            writer.close(why).await;
+            reader.finish().await;
+        };
+        // A client that does not answer is left.
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
     }
 
     /// The next line to write: one frame of each session in turn. An empty one stands for something that is not written,

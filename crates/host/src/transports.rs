@@ -1,9 +1,9 @@
 //! Lines over streams of bytes and over WebSocket.
 
-use super::shared_connection::{ReadLines, WriteLines};
+use super::shared_connection::{CLOSE_TIMEOUT, ConnectionEnd, ReadLines, WriteLines};
 use axum::{
     body::Bytes,
-    extract::ws::{Message, Utf8Bytes, WebSocket},
+    extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code},
 };
 use futures_util::{
     SinkExt as _, StreamExt as _,
@@ -165,6 +165,10 @@ impl ReadLines for SocketReader {
             };
         }
     }
+
+    async fn finish(&mut self) {
+        finish(&mut self.0).await;
+    }
 }
 
 /// Writer of lines to a WebSocket.
@@ -186,4 +190,47 @@ impl WriteLines for SocketWriter {
     async fn flush(&mut self) -> bool {
         self.0.flush().await.is_ok()
     }
+
+    async fn close(&mut self, end: ConnectionEnd) {
+        let (code, reason) = match end {
+            ConnectionEnd::Over => (close_code::NORMAL, "the connection is over"),
+            ConnectionEnd::Stopping => (close_code::AWAY, "the host ends"),
+            ConnectionEnd::Revoked => (close_code::POLICY, REVOKED),
+        };
+        send_close(&mut self.0, code, reason).await;
+    }
+}
+
+/// Why a connection ends whose token was revoked.
+pub const REVOKED: &str = "its token was revoked";
+
+/// Sends a Close frame, or the answer to that of the client. Source: RFC 6455, section 5.5.1.
+async fn send_close(to: &mut SplitSink<WebSocket, Message>, code: u16, reason: &'static str) {
+    let frame = CloseFrame { code, reason: Utf8Bytes::from_static(reason) };
+    // A client that is gone needs none.
+    let _ = to.send(Message::Close(Some(frame))).await;
+}
+
+/// Reads on until the client has sent its Close frame: what is unread would make the system drop what was written.
+async fn finish(from: &mut SplitStream<WebSocket>) {
+    while let Some(Ok(message)) = from.next().await {
+        if let Message::Close(_) = message {
+            return;
+        }
+    }
+}
+
+/// Ends a WebSocket with a Close frame, and waits for that of the client for a while.
+pub async fn close(
+    to: &mut SplitSink<WebSocket, Message>,
+    from: &mut SplitStream<WebSocket>,
+    code: u16,
+    reason: &'static str,
+) {
+    let closing = async {
+        send_close(to, code, reason).await;
+        finish(from).await;
+    };
+    // A client that does not answer is left.
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
 }
