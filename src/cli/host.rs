@@ -351,6 +351,10 @@ async fn join_cluster(
     let nats = NatsOptions {
         urls,
         credentials: options.nats_credentials.as_ref().map(PathBuf::from),
+        nkey: options.nats_nkey.as_ref().map(PathBuf::from),
+        authorities: options.nats_ca.as_ref().map(PathBuf::from),
+        certificate: options.nats_cert.as_ref().map(PathBuf::from),
+        key: options.nats_key.as_ref().map(PathBuf::from),
         replicas: options.nats_replicas.unwrap_or(1),
     };
     let connection = Connection::open(&nats, &info.name).await.map_err(|error| error.to_string())?;

@@ -148,6 +148,14 @@ pub struct HostOptions {
     pub nats: Option<String>,
     /// `--nats-credentials`: a file of credentials.
     pub nats_credentials: Option<String>,
+    /// `--nats-nkey`: a file with the seed of a key.
+    pub nats_nkey: Option<String>,
+    /// `--nats-ca`: a file of certificates that vouch for the NATS servers.
+    pub nats_ca: Option<String>,
+    /// `--nats-cert`: a file with the certificate that the host shows NATS.
+    pub nats_cert: Option<String>,
+    /// `--nats-key`: a file with its key.
+    pub nats_key: Option<String>,
     /// `--nats-replicas`: copies of each stream.
     pub nats_replicas: Option<usize>,
     /// `--nats-lease`: seconds without a heartbeat after which other session hosts take the sessions of this one.
@@ -372,6 +380,10 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("listen") => options.listen.push(text(&mut parser)?),
             Long("nats") => options.nats = Some(text(&mut parser)?),
             Long("nats-credentials") => options.nats_credentials = Some(text(&mut parser)?),
+            Long("nats-nkey") => options.nats_nkey = Some(text(&mut parser)?),
+            Long("nats-ca") => options.nats_ca = Some(text(&mut parser)?),
+            Long("nats-cert") => options.nats_cert = Some(text(&mut parser)?),
+            Long("nats-key") => options.nats_key = Some(text(&mut parser)?),
             Long("nats-replicas") => {
                 let copies = above_zero("--nats-replicas", "a number of copies above 0", &mut parser)?;
                 options.nats_replicas = Some(copies);

@@ -65,7 +65,13 @@ pub fn load_session_config(
 
 /// What options and host let projects do.
 fn policy(options: &HostOptions, host: Option<Dialect>) -> ProjectPolicy {
-    let files = [&options.token_file, &options.tls_key, &options.nats_credentials];
+    let files = [
+        &options.token_file,
+        &options.tls_key,
+        &options.nats_credentials,
+        &options.nats_nkey,
+        &options.nats_key,
+    ];
     ProjectPolicy {
         follows_links: options.follow_links,
         host,

@@ -106,32 +106,6 @@ fn many_outstanding_commands_fit_the_record() {
     assert_eq!(texts(&client.request(&command_of(&session, "m", "get_messages"))).len(), 60);
 }
 
-#[test]
-fn login_of_url_is_used() {
-    let password = "p@ss,w:rd/%";
-    let config = format!("authorization {{ user: \"ann\", password: {password:?} }}\n");
-    let Some(servers) = Servers::start_with(1, &config) else { return };
-    let port = servers.ports()[0];
-    let mut nodes = Nodes::of(servers, 0, &hello(), "300");
-    nodes.add(&["--nats", &format!("nats://ann:p%40ss%2Cw%3Ard%2F%25@127.0.0.1:{port}")]);
-    let session = open(&mut nodes.client(0));
-    assert_eq!(nodes.client(0).request(&command_of(&session, "s", "get_state"))["success"], true);
-    let log = nodes.log(0);
-    assert!(!log.contains("ss,w:rd") && !log.contains("ss%2Cw"), "{log}");
-}
-
-#[test]
-fn token_of_url_is_used() {
-    let config = "authorization { token: \"s3cret token\" }\n";
-    let Some(servers) = Servers::start_with(1, config) else { return };
-    let port = servers.ports()[0];
-    let mut nodes = Nodes::of(servers, 0, &hello(), "300");
-    nodes.add(&["--nats", &format!("nats://s3cret%20token@127.0.0.1:{port}")]);
-    open(&mut nodes.client(0));
-    let log = nodes.log(0);
-    assert!(!log.contains("s3cret"), "{log}");
-}
-
 /// Calls that give NATS a message, in `crates/cluster/src`: the file, the call, how often it is there, and what bounds the message.
 const WRITES: [(&str, &str, usize, &str); 8] = [
     ("fenced.rs", "send_publish(", 1, "append splits, append_whole refuses what does not fit"),

@@ -48,7 +48,7 @@ const NARROWING: [Row; 29] = [
 /// The other options: they choose, add or allow.
 const OTHERS: &str = "dialect wire-login mode print list-models provider model thinking system-prompt \
     append-system-prompt api-key pass-keys skill prompt-template name extension keep-going approve follow-links sync listen nats \
-    nats-credentials nats-replicas nats-lease node label tls-cert tls-key upgrade-wait log-format allow-origin \
+    nats-credentials nats-nkey nats-ca nats-cert nats-key nats-replicas nats-lease node label tls-cert tls-key upgrade-wait log-format allow-origin \
     multi-session keep-idle state hazard seed backend help version continue session fork resume session-id \
     session-dir export profile agent record leave reconnect tls-ca cwd";
 

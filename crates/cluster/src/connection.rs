@@ -2,14 +2,18 @@
 
 use super::urls::NatsServers;
 use async_nats::{
-    Client, ConnectOptions, HeaderMap,
+    Client, ConnectOptions, HeaderMap, ServerAddr,
     jetstream::{
         self, Context, kv,
         stream::{Config, DiscardPolicy, Republish, Stream},
     },
 };
 use pi_rpc_files::regular_files;
-use std::{fmt::Display, path::PathBuf, time::Duration};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// Entries of sessions: subject `pi-rpc.entries.ID`.
 pub const ENTRIES: &str = "pi-rpc-entries";
@@ -46,8 +50,16 @@ const MAX_PART: usize = 512 * 1024;
 pub struct NatsOptions {
     /// URLs of servers, separated by commas. One of them may contain a user and a password, or a token; it is used for all.
     pub urls: String,
-    /// A file of credentials.
+    /// A file of credentials: a JWT with the seed of its key.
     pub credentials: Option<PathBuf>,
+    /// A file with the seed of a key.
+    pub nkey: Option<PathBuf>,
+    /// A file of certificates that vouch for the servers, besides those of the system.
+    pub authorities: Option<PathBuf>,
+    /// A file with the certificate of the node.
+    pub certificate: Option<PathBuf>,
+    /// A file with the key of the certificate.
+    pub key: Option<PathBuf>,
     /// Copies of each stream that is created.
     pub replicas: usize,
 }
@@ -55,9 +67,13 @@ pub struct NatsOptions {
 impl std::fmt::Debug for NatsOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The URLs may contain a login.
-        let Self { urls: _, credentials, replicas } = self;
+        let Self { urls: _, credentials, nkey, authorities, certificate, key, replicas } = self;
         f.debug_struct("NatsOptions")
             .field("credentials", credentials)
+            .field("nkey", nkey)
+            .field("authorities", authorities)
+            .field("certificate", certificate)
+            .field("key", key)
             .field("replicas", replicas)
             .finish_non_exhaustive()
     }
@@ -70,19 +86,88 @@ pub enum ConnectionError {
     #[error("--nats: expected nats://HOST:PORT, separated by commas: {0}")]
     Urls(String),
     /// There are two logins.
-    #[error("--nats-credentials: expected no login in the URLs of --nats beside it")]
+    #[error("--nats: expected one login: in a URL, by --nats-credentials, or by --nats-nkey")]
     TwoLogins,
+    /// A certificate is without its key, or a key without its certificate.
+    #[error("--nats-cert and --nats-key: expected both or none")]
+    HalfCertificate,
     /// The servers take too short messages.
     #[error(
         "NATS: expected max_payload to be {MIN_MAX_PAYLOAD} bytes or more, got {0}; raise it in its configuration"
     )]
     MaxPayload(usize),
-    /// The file of credentials cannot be used.
-    #[error("--nats-credentials {}: {}", .0.display(), .1)]
-    Credentials(PathBuf, std::io::Error),
+    /// The file of an option cannot be used.
+    #[error("{} {}: {}", .0, .1.display(), .2)]
+    File(&'static str, PathBuf, std::io::Error),
     /// No server answers, or it refuses.
     #[error("NATS: {0}")]
     Refused(String),
+}
+
+impl NatsOptions {
+    /// How to connect, and to which servers.
+    fn connect(&self, name: &str) -> Result<(ConnectOptions, Vec<ServerAddr>), ConnectionError> {
+        let servers = NatsServers::parse(&self.urls).map_err(ConnectionError::Urls)?;
+        let mut connect = ConnectOptions::new()
+            .name(format!("pi-rpc {name}"))
+            .connection_timeout(REQUEST_TIMEOUT)
+            .request_timeout(Some(REQUEST_TIMEOUT))
+            .ping_interval(Duration::from_secs(2))
+            .max_reconnects(None)
+            .reconnect_delay_callback(|attempt| Duration::from_millis(50 * attempt.min(10) as u64))
+            .event_callback(|event| async move { tracing::info!("NATS: {event}") });
+        let logins = [servers.login.is_some(), self.credentials.is_some(), self.nkey.is_some()];
+        if logins.into_iter().filter(|is_there| *is_there).count() > 1 {
+            return Err(ConnectionError::TwoLogins);
+        }
+        if let Some(login) = &servers.login {
+            connect = login.apply(connect);
+        }
+        if let Some(file) = &self.credentials {
+            let wrong = |error| ConnectionError::File("--nats-credentials", file.clone(), error);
+            let text = regular_files::read_to_string(file, regular_files::CONFIGURATION).map_err(wrong)?;
+            connect = connect.credentials(&text).map_err(wrong)?;
+        }
+        if let Some(file) = &self.nkey {
+            let wrong = |error| ConnectionError::File("--nats-nkey", file.clone(), error);
+            let text = regular_files::read_to_string(file, regular_files::CONFIGURATION).map_err(wrong)?;
+            connect = connect.nkey(seed(&text).map_err(wrong)?);
+        }
+        if let Some(file) = &self.authorities {
+            check_file("--nats-ca", file)?;
+            connect = connect.add_root_certificates(file.clone());
+        }
+        match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => {
+                check_file("--nats-cert", certificate)?;
+                check_file("--nats-key", key)?;
+                connect = connect.add_client_certificate(certificate.clone(), key.clone()).require_tls(true);
+            }
+            (None, None) => {}
+            _ => return Err(ConnectionError::HalfCertificate),
+        }
+        Ok((connect, servers.addresses))
+    }
+}
+
+/// The seed in a file of one: the line that is no comment and no frame around it.
+fn seed(text: &str) -> std::io::Result<String> {
+    let lines = text.lines().map(str::trim);
+    let mut seeds = lines.filter(|line| line.starts_with('S') && line.len() == SEED);
+    match (seeds.next(), seeds.next()) {
+        (Some(seed), None) => Ok(seed.to_owned()),
+        // The text may be a secret.
+        _ => Err(std::io::Error::other(format!("expected one line with a seed: S and {} letters", SEED - 1))),
+    }
+}
+
+/// Letters of the seed of an NKey.
+const SEED: usize = 58;
+
+/// Checks that a file can be read, which the library of NATS would say without its name, and only once it connects.
+fn check_file(option: &'static str, file: &Path) -> Result<(), ConnectionError> {
+    let read = regular_files::read(file, regular_files::CONFIGURATION);
+    read.map(drop).map_err(|error| ConnectionError::File(option, file.to_owned(), error))
 }
 
 /// A connection to NATS.
@@ -109,28 +194,9 @@ impl Connection {
     ///
     /// The options are wrong, or NATS is not usable within half a minute.
     pub async fn open(options: &NatsOptions, name: &str) -> Result<Self, ConnectionError> {
-        let servers = NatsServers::parse(&options.urls).map_err(ConnectionError::Urls)?;
-        let mut connect = ConnectOptions::new()
-            .name(format!("pi-rpc {name}"))
-            .connection_timeout(REQUEST_TIMEOUT)
-            .request_timeout(Some(REQUEST_TIMEOUT))
-            .ping_interval(Duration::from_secs(2))
-            .max_reconnects(None)
-            .reconnect_delay_callback(|attempt| Duration::from_millis(50 * attempt.min(10) as u64))
-            .event_callback(|event| async move { tracing::info!("NATS: {event}") });
-        if let Some(login) = &servers.login {
-            connect = login.apply(connect);
-        }
-        if let Some(file) = &options.credentials {
-            if servers.login.is_some() {
-                return Err(ConnectionError::TwoLogins);
-            }
-            let wrong = |error| ConnectionError::Credentials(file.clone(), error);
-            let text = regular_files::read_to_string(file, regular_files::CONFIGURATION).map_err(wrong)?;
-            connect = connect.credentials(&text).map_err(wrong)?;
-        }
+        let (connect, addresses) = options.connect(name)?;
         let refused = |error: &dyn Display| ConnectionError::Refused(error.to_string());
-        let client = connect.connect(servers.addresses).await.map_err(|error| refused(&error))?;
+        let client = connect.connect(addresses).await.map_err(|error| refused(&error))?;
         let max_payload = client.max_payload();
         if max_payload < MIN_MAX_PAYLOAD {
             return Err(ConnectionError::MaxPayload(max_payload));
@@ -204,6 +270,26 @@ impl Connection {
             input: context.get_or_create_stream(input).await?,
             sessions,
         })
+    }
+}
+
+impl Connection {
+    /// Removes all that is there of a session that could not be opened. What cannot be removed stays, with a record that is closed.
+    pub async fn remove(&self, session: &str) {
+        let record = format!("$KV.{SESSIONS}.{session}");
+        // The record goes last: without it, nobody looks for the rest.
+        let subjects = [
+            (&self.entries, subject(ENTRIES, session)),
+            (&self.output, subject(OUTPUT, session)),
+            (&self.input, subject(INPUT, session)),
+            (&self.sessions.stream, record),
+        ];
+        for (stream, subject) in subjects {
+            if let Err(error) = stream.purge().filter(subject.as_str()).await {
+                tracing::warn!("{subject}: {error}");
+                return;
+            }
+        }
     }
 }
 

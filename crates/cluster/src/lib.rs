@@ -33,7 +33,7 @@
 //! use pi_rpc_cluster::{Connection, NatsOptions, list};
 //!
 //! # async fn show() -> Result<(), Box<dyn std::error::Error>> {
-//! let options = NatsOptions { urls: "nats://127.0.0.1:4222".to_owned(), credentials: None, replicas: 1 };
+//! let options = NatsOptions { urls: "nats://127.0.0.1:4222".to_owned(), replicas: 1, ..NatsOptions::default() };
 //! let connection = Connection::open(&options, "inventory").await?;
 //! for (id, record) in list(&connection).await? {
 //!     println!("{id}: {:?} in {}", record.title, record.spec.directory.display());

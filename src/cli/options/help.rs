@@ -121,6 +121,10 @@ Many sessions (pi-rpc host):
   --kept-output <BYTES>        Keep so much of each session's output for clients that come back (4 MiB)
   --nats <URLS>                Share the sessions with other hosts, by NATS with JetStream at nats://HOST:PORT,…
   --nats-credentials <FILE>    Log in to NATS with this file of credentials
+  --nats-nkey <FILE>           Log in to NATS with the seed of a key (NKey) in this file
+  --nats-ca <FILE>             Trust the certificates in this file for NATS, besides those of the system
+  --nats-cert <FILE>           Show NATS this certificate
+  --nats-key <FILE>            The key of --nats-cert
   --nats-replicas <N>          Create streams with N copies, one a server (1)
   --nats-lease <SECONDS>       Other hosts take the sessions of this one after SECONDS without a heartbeat (5)
   --node <NAME>                Name this host among the others (the name of the machine)
