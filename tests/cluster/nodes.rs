@@ -90,6 +90,21 @@ impl Nodes {
         });
     }
 
+    /// Messages in the streams of entries, output and input, and in that of the records.
+    fn stored(&self) -> [u64; 4] {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let options = NatsOptions { urls: self.servers.urls(), ..NatsOptions::default() };
+            let Connection { entries, output, input, sessions, .. } =
+                Connection::open(&options, "test").await.unwrap();
+            let mut counts = [0; 4];
+            for (count, stream) in counts.iter_mut().zip([entries, output, input, sessions.stream]) {
+                *count = stream.get_info().await.unwrap().state.messages;
+            }
+            counts
+        })
+    }
+
     /// What each node says of sessions that run.
     fn running(&self) -> Vec<String> {
         let metrics = |index| {
@@ -229,6 +244,18 @@ fn closed_session_is_opened_again() {
     assert_eq!(opened["data"]["sessionId"], json!(session), "{opened}");
     let messages = other.request(&command_of(&session, "m", "get_messages"));
     assert_eq!(texts(&messages), ["Hi", "Hello there"]);
+}
+
+#[test]
+fn refused_session_leaves_nothing() {
+    let Some(nodes) = Nodes::start(1, &hello()) else { return };
+    let mut client = nodes.client(0);
+    let gone = nodes.dir.path().join("gone");
+    let refused = client.request(&json!({ "type": "open_session", "id": "open", "cwd": gone }));
+    assert_eq!(refused["success"], false, "{refused}");
+    assert_eq!(nodes.stored(), [0, 0, 0, 0]);
+    open(&mut client);
+    assert!(nodes.stored()[3] > 0);
 }
 
 #[test]

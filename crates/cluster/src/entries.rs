@@ -6,6 +6,7 @@
 
 use super::{
     connection::{Connection, ENTRIES, subject},
+    decisions::ownership::may_follow,
     fenced::{AppendError, FencedSubject, header, number},
     lease::Lease,
     tail::read_all,
@@ -126,7 +127,7 @@ impl EntryLog {
     ) -> Result<(Self, LogContent), AppendError> {
         loop {
             let content = LogContent::read(connection, session).await.map_err(AppendError::Refused)?;
-            if content.epoch >= epoch {
+            if !may_follow(content.epoch, epoch) {
                 return Err(AppendError::Fenced);
             }
             let (context, name) = (&connection.context, subject(ENTRIES, session));

@@ -1,7 +1,9 @@
 //! Lines of clients, and what connections ask of a session, as they lie in the stream.
 
 use super::{
+    decisions::way_in::{ClientInput, ClientMessage},
     fenced::{header, number},
+    records::TakenInput,
     tail::{ReadAttempts, Stored},
 };
 use async_nats::{
@@ -16,6 +18,8 @@ use std::sync::Arc;
 const CLIENT: &str = "Pi-Rpc-Client";
 /// Counts the lines of the client.
 const LINE: &str = "Pi-Rpc-Line";
+/// Counts the connections of the client.
+const ATTACHMENT: &str = "Pi-Rpc-Attachment";
 /// Who the client acts for, with the limits of that one, as JSON.
 const PRINCIPAL: &str = "Pi-Rpc-Principal";
 /// What the message is.
@@ -46,53 +50,90 @@ pub struct InputMessage {
 /// What a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputContent {
-    /// A line without its line feed, and how many the client has written with it.
-    Line(u64, Bytes),
-    /// The end of its input.
-    End(u64),
+    /// A connection that begins to write, with its number.
+    Attach(u64),
+    /// A line without its line feed.
+    Line(LineNumber, Bytes),
+    /// The end of its input, which counts as a line.
+    End(LineNumber),
     /// A snapshot in the output.
     Snapshot,
     /// The end of the session.
     Close,
 }
 
+/// Which line of a client it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineNumber {
+    /// The number of its connection; `None`: a node of an earlier version names none.
+    pub attachment: Option<u64>,
+    /// How many lines the client has written with this one.
+    pub line: u64,
+}
+
 impl InputMessage {
+    /// The message by its numbers; `None`: it has none.
+    pub const fn numbered(&self) -> Option<ClientMessage> {
+        match &self.content {
+            InputContent::Attach(attachment) => Some(ClientMessage::Attach { attachment: *attachment }),
+            InputContent::Line(LineNumber { attachment, line }, _)
+            | InputContent::End(LineNumber { attachment, line }) => {
+                Some(ClientMessage::Line { attachment: *attachment, line: *line })
+            }
+            InputContent::Snapshot | InputContent::Close => None,
+        }
+    }
+
     /// The headers, and the payload.
     pub fn encode(&self) -> (HeaderMap, Bytes) {
         let mut headers = HeaderMap::new();
         headers.insert(CLIENT, self.client.as_str());
-        let (kind, line, payload) = match &self.content {
-            InputContent::Line(line, text) => ("line", Some(line), text.clone()),
-            InputContent::End(line) => ("end", Some(line), Bytes::new()),
-            InputContent::Snapshot => ("snapshot", None, Bytes::new()),
-            InputContent::Close => ("close", None, Bytes::new()),
+        let (kind, payload) = match &self.content {
+            InputContent::Attach(_) => ("attach", Bytes::new()),
+            InputContent::Line(_, text) => ("line", text.clone()),
+            InputContent::End(_) => ("end", Bytes::new()),
+            InputContent::Snapshot => ("snapshot", Bytes::new()),
+            InputContent::Close => ("close", Bytes::new()),
         };
         headers.insert(KIND, kind);
         if let Some(principal) = &self.principal {
             // Such a value always serializes.
             headers.insert(PRINCIPAL, serde_json::to_string(&**principal).unwrap_or_default());
         }
-        if let Some(line) = line {
-            headers.insert(LINE, line.to_string());
+        let (attachment, line) = match self.numbered() {
+            Some(ClientMessage::Attach { attachment }) => (Some(attachment), None),
+            Some(ClientMessage::Line { attachment, line }) => (attachment, Some(line)),
+            None => (None, None),
+        };
+        for (name, number) in [(ATTACHMENT, attachment), (LINE, line)] {
+            if let Some(number) = number {
+                headers.insert(name, number.to_string());
+            }
         }
         (headers, payload)
     }
 
     /// The id of the message, by which JetStream recognises one that was sent twice; `None`: it may be sent twice.
     pub fn id(&self, session: &str) -> Option<String> {
-        match self.content {
-            InputContent::Line(line, _) | InputContent::End(line) => {
-                Some(format!("{session}:{}:{line}", self.client))
+        match self.numbered()? {
+            // Another node may announce a connection with the same number: theirs are two.
+            ClientMessage::Attach { .. } => {
+                Some(format!("{session}:{}:{:016x}", self.client, pi_rpc_server::seed()))
             }
-            InputContent::Snapshot | InputContent::Close => None,
+            ClientMessage::Line { attachment, line } => {
+                Some(format!("{session}:{}:{}:{line}", self.client, attachment.unwrap_or_default()))
+            }
         }
     }
 
     /// The message with these headers; `None`: it is unknown.
     pub fn decode(headers: &HeaderMap, payload: Bytes) -> Option<Self> {
+        let line =
+            || Some(LineNumber { attachment: number(headers, ATTACHMENT), line: number(headers, LINE)? });
         let content = match header(headers, KIND)? {
-            "line" => InputContent::Line(number(headers, LINE)?, payload),
-            "end" => InputContent::End(number(headers, LINE)?),
+            "attach" => InputContent::Attach(number(headers, ATTACHMENT)?),
+            "line" => InputContent::Line(line()?, payload),
+            "end" => InputContent::End(line()?),
             "snapshot" => InputContent::Snapshot,
             "close" => InputContent::Close,
             _ => return None,
@@ -160,7 +201,8 @@ async fn read_part(stream: &Stream, sequence: u64, headers: &HeaderMap) -> Resul
         match stream.get_raw_message(sequence).await {
             Ok(part) => {
                 let is_same = |name| header(&part.headers, name) == header(headers, name);
-                let is_it = header(&part.headers, KIND) == Some(PART) && is_same(CLIENT) && is_same(LINE);
+                let is_it = header(&part.headers, KIND) == Some(PART)
+                    && [CLIENT, ATTACHMENT, LINE].into_iter().all(is_same);
                 return Ok(Some(part.payload).filter(|_| is_it));
             }
             Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => return Ok(None),
@@ -169,25 +211,37 @@ async fn read_part(stream: &Stream, sequence: u64, headers: &HeaderMap) -> Resul
     }
 }
 
-/// The lines that a client has written by the messages that lie behind the one with the sequence `after`; 0: there is none of
-/// it. From the leader of the stream.
+/// What was received from a client by what an owner has taken and what lies behind that in the stream, up to the message with the
+/// sequence `before`, without it. From the leader of the stream.
 ///
 /// # Errors
 ///
 /// NATS does not answer in time.
-pub async fn written_lines(stream: &Stream, subject: &str, after: u64, client: &str) -> Result<u64, String> {
-    let (mut lines, mut last) = (0, after);
+pub async fn client_input(
+    stream: &Stream,
+    subject: &str,
+    taken: &TakenInput,
+    client: &str,
+    before: u64,
+) -> Result<ClientInput, String> {
+    let mut input = taken.lines.get(client).copied().unwrap_or_default();
+    let mut last = taken.position;
     let attempts = ReadAttempts::start();
     loop {
         let next = stream.raw_message_builder().next_by_subject(subject).sequence(last + 1).send().await;
         match next {
+            Ok(message) if message.sequence >= before => return Ok(input),
             Ok(message) => {
                 last = message.sequence;
-                if header(&message.headers, CLIENT) == Some(client) {
-                    lines = lines.max(number(&message.headers, LINE).unwrap_or_default());
+                // The text of a line changes nothing.
+                let decoded = InputMessage::decode(&message.headers, Bytes::new());
+                if let Some(message) = decoded.filter(|message| message.client == client)
+                    && let Some(numbered) = message.numbered()
+                {
+                    input.admit(numbered);
                 }
             }
-            Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => return Ok(lines),
+            Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => return Ok(input),
             Err(error) => attempts.wait(error.to_string()).await?,
         }
     }

@@ -3,12 +3,15 @@
 //! Heartbeats are plain messages, not keys with an age: the leader of a stream that was lost is replaced only after 4 to 9 seconds, and
 //! no key can be renewed meanwhile. Nothing depends on who is right about a lease: what an owner writes is fenced.
 
-use super::connection::Connection;
+use super::{
+    connection::Connection,
+    decisions::{membership::Members, ownership},
+    records::SessionRecord,
+};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -75,7 +78,8 @@ impl NodeInfo {
         }
     }
 
-    fn lease(&self) -> Duration {
+    /// How long others leave it its sessions.
+    pub(crate) fn lease(&self) -> Duration {
         // What another node says does not count for longer than this one could say.
         Duration::from_secs(self.lease_seconds.clamp(1, MAX_LEASE))
     }
@@ -99,22 +103,34 @@ struct Heartbeat {
 pub struct Lease {
     id: String,
     is_held: watch::Receiver<bool>,
-    members: Arc<Members>,
+    members: Arc<SharedMembers>,
     /// The task sends the last heartbeat once all handles are gone.
     _handle: Arc<watch::Sender<()>>,
 }
 
-struct Members {
+/// The nodes that this one has seen.
+struct SharedMembers {
     /// When this node began to listen.
     since: Instant,
-    /// The lease of a node that was not seen.
-    unseen_lease: Duration,
-    seen: Mutex<HashMap<String, (NodeInfo, Instant)>>,
+    members: Mutex<Members>,
 }
 
-impl Members {
-    fn seen(&self) -> MutexGuard<'_, HashMap<String, (NodeInfo, Instant)>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+impl SharedMembers {
+    fn lock(&self) -> MutexGuard<'_, Members> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    /// Notes a heartbeat.
+    fn note(&self, subject: &str, payload: &[u8]) {
+        let id = subject.strip_prefix(SUBJECT).and_then(|id| id.strip_prefix('.'));
+        let (Some(id), Ok(Heartbeat { info, leaves })) = (id, serde_json::from_slice(payload)) else {
+            return;
+        };
+        self.lock().note(id.to_owned(), info, leaves, self.now());
     }
 }
 
@@ -137,8 +153,10 @@ impl Lease {
         let (beat, last) = (heartbeat(false), heartbeat(true));
         let (held, mut is_held) = watch::channel(false);
         let (handle, mut dropped) = watch::channel(());
-        let members =
-            Arc::new(Members { since: Instant::now(), unseen_lease: info.lease(), seen: Mutex::default() });
+        let members = Arc::new(SharedMembers {
+            since: Instant::now(),
+            members: Mutex::new(Members::new(info.lease())),
+        });
         let (interval, own_lease) = (info.lease() / HEARTBEATS, info.own_lease());
         let (client, subject, known) = (client.clone(), format!("{SUBJECT}.{id}"), members.clone());
         tokio::spawn(async move {
@@ -155,7 +173,7 @@ impl Lease {
                             due = Instant::now() + own_lease;
                             held.send_if_modified(|held| !std::mem::replace(held, true));
                         }
-                        note(&known, message.subject.as_str(), &message.payload);
+                        known.note(message.subject.as_str(), &message.payload);
                     }
                     _ = ticks.tick() => {
                         // A heartbeat that is not sent is not seen, either.
@@ -193,32 +211,18 @@ impl Lease {
 
     /// Whether a node may own sessions. All do that this one has not listened for long enough for.
     pub fn is_alive(&self, node: &str) -> bool {
-        let seen = self.members.seen();
-        let unseen = (self.members.since, self.members.unseen_lease);
-        let (last, lease) = seen.get(node).map_or(unseen, |(info, last)| (*last, info.lease()));
-        last.elapsed() < lease
+        self.members.lock().is_alive(node, self.members.now())
+    }
+
+    /// Whether nobody runs a session that is to run. `is_here`: this node runs it or is taking it.
+    pub fn is_orphan(&self, record: &SessionRecord, is_here: bool) -> bool {
+        ownership::is_orphan(record, &self.id, is_here, &self.members.lock(), self.members.now())
     }
 
     /// Ids of the nodes that hold a lease, with what they say of themselves.
     pub fn nodes(&self) -> Vec<(String, NodeInfo)> {
-        let seen = self.members.seen();
-        let alive = seen.iter().filter(|(_, (info, last))| last.elapsed() < info.lease());
-        let mut nodes: Vec<_> = alive.map(|(id, (info, _))| (id.clone(), info.clone())).collect();
-        nodes.sort_by(|one, other| one.0.cmp(&other.0));
-        nodes
+        self.members.lock().alive(self.members.now())
     }
-}
-
-/// Notes a heartbeat.
-fn note(members: &Members, subject: &str, payload: &[u8]) {
-    let id = subject.strip_prefix(SUBJECT).and_then(|id| id.strip_prefix('.'));
-    let (Some(id), Ok(Heartbeat { info, leaves })) = (id, serde_json::from_slice(payload)) else { return };
-    let now = Instant::now();
-    let last = if leaves { now.checked_sub(info.lease()).unwrap_or(now) } else { now };
-    let mut seen = members.seen();
-    seen.insert(id.to_owned(), (info, last));
-    // Ids are new with each lease.
-    seen.retain(|_, (info, last)| last.elapsed() < 100 * info.lease());
 }
 
 /// A name without characters that subjects cannot have.

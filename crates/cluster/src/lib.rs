@@ -44,6 +44,7 @@
 
 mod connection;
 mod cut_run;
+mod decisions;
 mod entries;
 mod fenced;
 mod input;

@@ -2,6 +2,7 @@
 
 use super::{
     connection::Connection,
+    decisions::ownership::{failed_delay, turn},
     fenced::AppendError,
     lease::{Lease, NodeInfo},
     owner::{OwnedSession, OwnerContext, TakeError},
@@ -15,7 +16,6 @@ use pi_rpc_host::{
 use pi_rpc_protocol::{ListedSession, SessionStatus};
 use std::{
     collections::{HashMap, HashSet},
-    hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -32,9 +32,6 @@ const TURN: Duration = Duration::from_secs(2);
 
 /// Sessions that are taken at once.
 const MAX_TAKING: usize = 16;
-
-/// How long a session that could not be taken is left alone: at first, and after many attempts.
-const FAILED_DELAYS: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(600)];
 
 /// How often an operation is tried while a session changes its owner.
 const FIND_ATTEMPTS: usize = 3;
@@ -166,14 +163,10 @@ impl Node {
         orphans: &mut HashMap<String, Instant>,
     ) {
         let lease = self.state().lease.clone();
-        // A session that was taken, but could not be opened then, names this node and is not owned.
-        let is_held = |session: &String, owner: &String| {
+        let is_orphan = |session: &String, record: &SessionRecord| {
             let state = self.state();
             let is_here = state.owned.contains_key(session) || state.taking.contains(session);
-            if owner == lease.id() { is_here } else { lease.is_alive(owner) }
-        };
-        let is_orphan = |session: &String, record: &SessionRecord| {
-            !record.is_closed && record.owner.as_ref().is_none_or(|owner| !is_held(session, owner))
+            lease.is_orphan(record, is_here)
         };
         let sessions: Vec<_> =
             sessions.into_iter().filter(|(session, record)| is_orphan(session, record)).collect();
@@ -181,7 +174,7 @@ impl Node {
         let mut taking = JoinSet::new();
         for (session, record) in sessions {
             let since = *orphans.entry(session.clone()).or_insert_with(Instant::now);
-            let Some(turn) = turn(&session, &record, &lease) else { continue };
+            let Some(turn) = turn(&session, &record, lease.id(), &lease.nodes()) else { continue };
             let is_failed = self
                 .state()
                 .failed
@@ -344,32 +337,6 @@ impl Node {
         // Of two that were started at once, the first one is used.
         permit_handle(state.followed.entry(name.to_owned()).or_insert(handle).clone())
     }
-}
-
-/// How long a session is left alone that could not be taken so many times in a row.
-fn failed_delay(times: u32) -> Duration {
-    let [first, longest] = FAILED_DELAYS;
-    first.saturating_mul(1 << times.saturating_sub(1).min(10)).min(longest)
-}
-
-/// How many nodes are asked to take a session before this one; `None`: it may not.
-fn turn(session: &str, record: &SessionRecord, lease: &Lease) -> Option<u32> {
-    let fits = |info: &NodeInfo| {
-        record.runs_anywhere || record.label.as_ref().is_none_or(|label| info.labels.contains(label))
-    };
-    let mut nodes: Vec<(u64, String)> = lease
-        .nodes()
-        .into_iter()
-        .filter(|(_, info)| fits(info))
-        .map(|(id, _)| {
-            let mut hasher = DefaultHasher::new();
-            (session, &id).hash(&mut hasher);
-            (hasher.finish(), id)
-        })
-        .collect();
-    nodes.sort_unstable();
-    let place = nodes.iter().position(|(_, id)| id == lease.id())?;
-    u32::try_from(place).ok()
 }
 
 fn host_error(error: TakeError) -> HostError {

@@ -2,6 +2,10 @@
 
 use super::{
     connection::{Connection, SESSIONS},
+    decisions::{
+        ownership::{Inheritance, take_over},
+        way_in::ClientInput,
+    },
     fenced::{AppendError, FencedSubject},
     input::{InputContent, InputMessage},
     lease::Lease,
@@ -79,8 +83,8 @@ pub struct SessionRecord {
 pub struct TakenInput {
     /// The stream sequence of the last message.
     pub position: u64,
-    /// Lines taken from each client.
-    pub lines: IndexMap<String, u64>,
+    /// What was taken from each client, the one that has written last at the end.
+    pub lines: IndexMap<String, ClientInput>,
     /// Commands without a response in the output up to `frame`, oldest first.
     pub outstanding: Vec<OutstandingCommand>,
     /// The number of the last frame in the output when this was written.
@@ -104,16 +108,22 @@ const MAX_NOTED_ID: usize = 1024;
 impl OutstandingCommand {
     /// The command in a message, if it will be responded to.
     pub fn read(message: &InputMessage, dialect: Dialect) -> Option<Self> {
+        let InputContent::Line(_, line) = &message.content else { return None };
+        let (id, command) = Self::command_in(line, dialect)?;
+        Some(Self { client: message.client.clone(), id, command })
+    }
+
+    /// Id and type of the command in a line; `None`: it is none.
+    pub fn command_in(line: &[u8], dialect: Dialect) -> Option<(Option<RequestId>, String)> {
         #[derive(Deserialize)]
         struct Command {
             id: Option<RequestId>,
             #[serde(rename = "type")]
             command: String,
         }
-        let InputContent::Line(_, line) = &message.content else { return None };
         let Ok(Some(Inbound::Command(_))) = read_line(line, dialect) else { return None };
         let Command { id, command } = serde_json::from_slice(line).ok()?;
-        Some(Self { client: message.client.clone(), id, command })
+        Some((id, command))
     }
 
     /// Whether the command is short enough for a record.
@@ -172,6 +182,8 @@ impl SessionSpec {
 pub struct OwnedRecord {
     /// The record.
     pub record: SessionRecord,
+    /// What its owner has to make good.
+    pub(crate) inheritance: Inheritance,
     subject: FencedSubject,
 }
 
@@ -188,12 +200,11 @@ impl OwnedRecord {
         revision: u64,
         lease: &Lease,
     ) -> Result<Self, AppendError> {
-        record.owner = Some(lease.id().to_owned());
-        record.epoch += 1;
+        let inheritance = take_over(&mut record, lease.id());
         let subject = format!("$KV.{SESSIONS}.{session}");
         let (context, stream) = (&connection.context, &connection.sessions.stream);
         let subject = FencedSubject::new(context, stream, subject, revision, lease.clone());
-        let mut owned = Self { record, subject };
+        let mut owned = Self { record, subject, inheritance };
         owned.save().await?;
         Ok(owned)
     }

@@ -3,10 +3,13 @@
 
 use super::{
     connection::{Connection, INPUT, OUTPUT, subject},
-    input::{ALL_CLIENTS, InputContent, InputMessage, written_lines},
+    input::{ALL_CLIENTS, client_input},
     output::{self, Batch, OutputContent, OutputItem},
-    publisher::{Publication, Publications, PublishingClient, error_line, publications, publish},
-    records::{SessionRecord, TakenInput, find},
+    publisher::{
+        self, Publication, Publications, PublishedContent, PublishingClient, error_line, publications,
+        publish, taken_input,
+    },
+    records::SessionRecord,
     tail::{Tail, read_all},
 };
 use pi_rpc_host::{
@@ -29,6 +32,9 @@ const REQUEST_CAPACITY: usize = 16;
 /// How long a session without clients on this node is followed.
 const FOLLOWED_WHILE_UNWATCHED: Duration = Duration::from_secs(30);
 
+/// How long a client that comes back waits for the lines of its last connection.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// Name of the client that asks for the state, up to a random number.
 const STATE_CLIENT: &str = "pi-rpc-state:";
 
@@ -38,7 +44,10 @@ struct Client {
     connection: u64,
     queue: Option<Arc<WatcherQueue>>,
     has_messages: bool,
-    received: u64,
+    /// The number of the connection among those of the client, by any node.
+    attachment: u64,
+    /// The lines that it was told to be received before this connection.
+    told: u64,
 }
 
 struct Replica {
@@ -210,7 +219,7 @@ impl Replica {
                 .filter(|client| client.queue.is_some())
                 .map(|client| client.key.clone())
                 .collect();
-            watching.into_iter().for_each(|client| self.ask(client, InputContent::Snapshot));
+            watching.into_iter().for_each(|client| self.ask(client, PublishedContent::Snapshot));
         }
         None
     }
@@ -234,35 +243,34 @@ impl Replica {
         *self.ids.entry(name.to_owned()).or_insert(next)
     }
 
-    fn ask(&self, client: String, content: InputContent) {
-        let message = InputMessage { client, principal: None, content };
-        self.publications.push(Publication { message, client: None, at: std::time::Instant::now() });
+    fn ask(&self, client: String, content: PublishedContent) {
+        let at = std::time::Instant::now();
+        self.publications.push(Publication { client, principal: None, content, at });
     }
 
     fn receive(&mut self, line: ClientLine) {
         let ClientLine { client: id, connection, line } = line;
-        let client = self.clients.get_mut(&id).filter(|client| client.connection == connection);
+        let client = self.clients.get(&id).filter(|client| client.connection == connection);
         let Some(client) = client else { return };
-        client.received += 1;
-        let content = match line {
+        let line = match line {
             Some(line) if line.len() > self.max_frame => {
                 // As the session would respond.
                 let reason = format!("the line has {} bytes, the limit is {}", line.len(), self.max_frame);
                 let error = errors::parse(self.dialect.base(), &reason);
                 let response = RpcErrorResponse { id: None, command: "parse".to_owned(), error, code: None };
-                let response = WatcherMessage::Response(error_line(&response));
-                client.queue.iter().for_each(|queue| queue.push_message(response.clone()));
-                return;
+                publisher::ClientLine::TooLong(error_line(&response))
             }
-            Some(line) => InputContent::Line(client.received, line.into()),
-            None => InputContent::End(client.received),
+            Some(line) => publisher::ClientLine::Line(line.into()),
+            None => publisher::ClientLine::End,
         };
-        let received = client.has_messages.then_some(client.received);
-        let publishing = client.queue.clone().map(|queue| PublishingClient { queue, received });
+        let told = client.has_messages.then_some(client.told);
+        let from =
+            PublishingClient { connection, queue: client.queue.clone(), attachment: client.attachment, told };
+        let content = PublishedContent::Line(from, line);
         // Its limits hold where the session runs.
-        let principal = Some(client.principal.clone());
-        let message = InputMessage { client: client.key.clone(), principal, content };
-        self.publications.push(Publication { message, client: publishing, at: std::time::Instant::now() });
+        let (name, principal) = (client.key.clone(), Some(client.principal.clone()));
+        let at = std::time::Instant::now();
+        self.publications.push(Publication { client: name, principal, content, at });
     }
 
     async fn answer(&mut self, request: SessionRequest, lines: &mut mpsc::Receiver<ClientLine>) {
@@ -290,29 +298,29 @@ impl Replica {
             }
             SessionRequest::Snapshot(client) => {
                 if let Some(client) = self.clients.get(&client) {
-                    self.ask(client.key.clone(), InputContent::Snapshot);
+                    self.ask(client.key.clone(), PublishedContent::Snapshot);
                 }
             }
             SessionRequest::State(reply) => {
                 let name = format!("{STATE_CLIENT}{:016x}", pi_rpc_server::seed());
                 self.states.insert(name.clone(), reply);
-                self.ask(name, InputContent::Snapshot);
+                self.ask(name, PublishedContent::Snapshot);
             }
             // A node that leaves does not ask: the others take its sessions.
             SessionRequest::WriteOut => {}
-            SessionRequest::Close => self.ask(format!("{STATE_CLIENT}close"), InputContent::Close),
+            SessionRequest::Close => self.ask(format!("{STATE_CLIENT}close"), PublishedContent::Close),
         }
     }
 
-    /// The lines of a client that NATS has: those that an owner has taken, and those that it has yet to take.
-    async fn written_elsewhere(&self, key: &str) -> Result<u64, String> {
-        let taken = match find(&self.connection, &self.session).await? {
-            Some((record, _)) => record.taken,
-            None => TakenInput::default(),
-        };
+    /// The lines of a client that were received, by any node, and the number of its next connection.
+    async fn received(&self, key: &str) -> Result<(u64, u64), String> {
+        // What it has written by its last connection to this node may still be on its way.
+        let published = tokio::time::timeout(FLUSH_TIMEOUT, self.publications.no_line_of(key)).await;
+        published.map_err(|_| "lines of the client before wait for NATS".to_owned())?;
+        let taken = taken_input(&self.connection, &self.session).await?;
         let (stream, name) = (&self.connection.input, subject(INPUT, &self.session));
-        let written = written_lines(stream, &name, taken.position, key).await?;
-        Ok(written.max(taken.lines.get(key).copied().unwrap_or_default()))
+        let input = client_input(stream, &name, &taken, key, u64::MAX).await?;
+        Ok((input.lines, input.next_attachment(taken.position)))
     }
 
     /// Attaches a client; `None`: NATS cannot be read.
@@ -321,9 +329,8 @@ impl Replica {
         let id = self.id(&key);
         self.next_connection += 1;
         let connection = self.next_connection;
-        // What it has written by way of another node since is not known here.
-        let received = match self.written_elsewhere(&key).await {
-            Ok(written) => written.max(self.clients.get(&id).map_or(0, |client| client.received)),
+        let (told, attachment) = match self.received(&key).await {
+            Ok(received) => received,
             Err(error) => {
                 tracing::warn!("session {}: {error}", self.session);
                 return None;
@@ -335,7 +342,7 @@ impl Replica {
         let sequence = match after {
             Some(after) if self.journal.replay(after, id, &queue) => after,
             Some(_) => {
-                self.ask(key.clone(), InputContent::Snapshot);
+                self.ask(key.clone(), PublishedContent::Snapshot);
                 self.journal.last()
             }
             None => {
@@ -344,7 +351,7 @@ impl Replica {
             }
         };
         let queue = Some(queue);
-        self.clients.insert(id, Client { key, principal, connection, queue, has_messages, received });
-        Some(Attached { client: id, connection, sequence, received_lines: received })
+        self.clients.insert(id, Client { key, principal, connection, queue, has_messages, attachment, told });
+        Some(Attached { client: id, connection, sequence, received_lines: told })
     }
 }

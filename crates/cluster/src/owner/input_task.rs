@@ -3,6 +3,7 @@
 use super::{KnownClient, OwnerState, ends, give_up};
 use crate::{
     connection::Connection,
+    decisions::way_in::MAX_CLIENTS,
     input::{InputContent, InputMessage, has_parts, join_parts},
     lease::Lease,
     records::{OutstandingCommand, OwnedRecord},
@@ -17,9 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Messages that are taken at once.
 const MAX_TAKEN: usize = 64;
-
-/// Clients whose lines are counted.
-const MAX_CLIENTS: usize = 64;
 
 /// Commands without a response that are noted in the record. Those beyond it get no `node_lost`.
 const MAX_OUTSTANDING: usize = 256;
@@ -120,15 +118,9 @@ impl InputTask {
         for Stored { sequence, headers, payload, .. } in stored {
             taken.position = sequence;
             let Some(message) = InputMessage::decode(&headers, payload) else { continue };
-            if let InputContent::Line(line, _) | InputContent::End(line) = message.content {
-                if taken.lines.get(&message.client).is_some_and(|known| *known >= line) {
-                    continue;
-                }
-                taken.lines.shift_remove(&message.client);
-                taken.lines.insert(message.client.clone(), line);
-                if taken.lines.len() > MAX_CLIENTS {
-                    taken.lines.shift_remove_index(0);
-                }
+            let counts = message.numbered().is_none_or(|it| taken.admit(&message.client, it, MAX_CLIENTS));
+            if !counts || matches!(message.content, InputContent::Attach(_)) {
+                continue;
             }
             outstanding.extend(OutstandingCommand::read(&message, self.handle.dialect));
             messages.push(message);
@@ -145,6 +137,7 @@ impl InputTask {
         let line = match message.content {
             InputContent::Line(_, line) => Some(line.to_vec()),
             InputContent::End(_) => None,
+            InputContent::Attach(_) => return,
             InputContent::Snapshot => {
                 let _ = self.handle.requests.send(SessionRequest::Snapshot(client)).await;
                 return;

@@ -9,6 +9,7 @@ use self::{
 };
 use super::{
     connection::{Connection, ENTRIES, INPUT, OUTPUT, subject},
+    decisions::ownership::{Inheritance, may_follow, unanswered},
     entries::{EntryFiles, EntryLog, LogContent},
     fenced::{AppendError, FencedSubject, last_message},
     lease::Lease,
@@ -120,18 +121,14 @@ impl OwnedSession {
         revision: u64,
     ) -> Result<Self, TakeError> {
         let OwnerContext { connection, lease, .. } = context;
-        let is_lost = record.owner.is_some();
         // In this order: from each step on, the owner before can do less.
         let mut record = OwnedRecord::take(connection, session, record, revision, lease).await?;
+        let Inheritance { is_cut, missing_frames } = record.inheritance;
         let epoch = record.record.epoch;
         let (log, content) = EntryLog::take(connection, session, epoch, lease).await?;
-        // What the owner before had accepted and not stored is gone: a run, messages that waited.
-        let is_cut = record.record.is_running || is_lost && !record.record.taken.outstanding.is_empty();
-        // Old output may be gone; numbers grow all the same. A missing number makes every client get a snapshot, those that come
-        // later, too.
-        let missing = u64::from(is_lost || is_cut);
-        let (output, published) =
-            take_output(context, session, epoch, record.record.taken.frame, missing).await?;
+        // Old output may be gone; numbers grow all the same.
+        let known = record.record.taken.frame;
+        let (output, published) = take_output(context, session, epoch, known, missing_frames).await?;
         let mut publisher = Publisher { output, epoch, published };
         let answered = match record.record.taken.outstanding.is_empty() {
             true => Vec::new(),
@@ -139,7 +136,7 @@ impl OwnedSession {
                 responses(connection, session, record.record.taken.frame).await.map_err(TakeError::Read)?
             }
         };
-        let lost = without(std::mem::take(&mut record.record.taken.outstanding), &answered);
+        let lost = unanswered(std::mem::take(&mut record.record.taken.outstanding), &answered);
         publisher.publish(&lost.iter().map(lost_response).collect::<Vec<_>>()).await?;
         record.record.taken.frame = publisher.published;
         let (items, emitted) = mpsc::unbounded_channel();
@@ -164,7 +161,10 @@ impl OwnedSession {
                 record.record.owner = None;
                 record.record.is_closed |= epoch == 1;
                 // Another node finds the record in any case once the lease ends.
-                let _ = record.save().await;
+                let saved = record.save().await;
+                if saved.is_ok() && epoch == 1 {
+                    connection.remove(session).await;
+                }
                 return Err(TakeError::Open(error));
             }
         };
@@ -248,7 +248,7 @@ async fn take_output(
             }
         };
         let (frame, before) = last.as_ref().map_or((0, 0), |last| output::position(&last.headers));
-        if before >= epoch {
+        if !may_follow(before, epoch) {
             return Err(AppendError::Fenced.into());
         }
         let frame = frame.max(known) + missing;
@@ -301,19 +301,6 @@ fn response(client: &str, line: &[u8]) -> Option<OutstandingCommand> {
     let Response { id, kind, command } = serde_json::from_slice(line).ok()?;
     let command = command.filter(|_| kind == "response")?;
     Some(OutstandingCommand { client: client.to_owned(), id, command })
-}
-
-/// The commands without those that were responded to.
-fn without(
-    mut commands: Vec<OutstandingCommand>,
-    answered: &[OutstandingCommand],
-) -> Vec<OutstandingCommand> {
-    for answer in answered {
-        if let Some(at) = commands.iter().position(|command| command == answer) {
-            commands.remove(at);
-        }
-    }
-    commands
 }
 
 /// The response to a command whose owner was lost.

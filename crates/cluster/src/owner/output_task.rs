@@ -1,7 +1,8 @@
 //! Publishes what an owned session emits.
 
-use super::{OwnerState, ends, give_up, response, without};
+use super::{OwnerState, ends, give_up, response};
 use crate::{
+    decisions::ownership::unanswered,
     fenced::{AppendError, FencedSubject},
     output::{self, OutputContent, OutputItem},
     records::OutstandingCommand,
@@ -138,7 +139,7 @@ impl OutputTask {
             .collect();
         if !answered.is_empty() {
             let mut outstanding = self.shared.outstanding();
-            *outstanding = without(std::mem::take(&mut outstanding), &answered);
+            *outstanding = unanswered(std::mem::take(&mut outstanding), &answered);
         }
         true
     }

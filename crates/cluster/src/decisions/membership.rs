@@ -1,0 +1,90 @@
+//! Which nodes are alive, by their heartbeats. Times are durations since this node has begun to listen.
+
+use crate::lease::NodeInfo;
+use std::{collections::HashMap, time::Duration};
+
+/// Leases after which a node that is gone is forgotten.
+const FORGOTTEN_AFTER: u32 = 100;
+
+/// The nodes, as one of them has seen them.
+#[derive(Clone, Debug)]
+pub struct Members {
+    /// The lease of a node that was not seen.
+    unseen_lease: Duration,
+    seen: HashMap<String, Seen>,
+}
+
+#[derive(Clone, Debug)]
+struct Seen {
+    info: NodeInfo,
+    /// When its lease ends unless another heartbeat comes.
+    until: Duration,
+}
+
+impl Members {
+    /// No node was seen. All are taken for alive until this node has listened for `unseen_lease`.
+    pub fn new(unseen_lease: Duration) -> Self {
+        Self { unseen_lease, seen: HashMap::new() }
+    }
+
+    /// Notes a heartbeat. `leaves`: the node gives its sessions up with it.
+    pub fn note(&mut self, node: String, info: NodeInfo, leaves: bool, now: Duration) {
+        let until = if leaves { now } else { now + info.lease() };
+        self.seen.insert(node, Seen { info, until });
+        // Ids are new with each lease.
+        self.seen.retain(|_, seen| now < seen.until + FORGOTTEN_AFTER * seen.info.lease());
+    }
+
+    /// Whether a node may own sessions.
+    pub fn is_alive(&self, node: &str, now: Duration) -> bool {
+        now < self.seen.get(node).map_or(self.unseen_lease, |seen| seen.until)
+    }
+
+    /// Ids of the nodes that are alive, in their order, with what they say of themselves.
+    pub fn alive(&self, now: Duration) -> Vec<(String, NodeInfo)> {
+        let alive = self.seen.iter().filter(|(_, seen)| now < seen.until);
+        let mut nodes: Vec<_> = alive.map(|(id, seen)| (id.clone(), seen.info.clone())).collect();
+        nodes.sort_by(|one, other| one.0.cmp(&other.0));
+        nodes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members() -> Members {
+        let mut members = Members::new(Duration::from_secs(5));
+        members.note("a".to_owned(), NodeInfo::default(), false, Duration::from_secs(1));
+        members
+    }
+
+    #[test]
+    fn node_is_alive_for_its_lease() {
+        let members = members();
+        let alive = [5, 6].map(|seconds| members.is_alive("a", Duration::from_secs(seconds)));
+        assert_eq!(alive, [true, false]);
+        assert_eq!(members.alive(Duration::from_secs(5)).len(), 1);
+        assert!(members.alive(Duration::from_secs(6)).is_empty());
+    }
+
+    #[test]
+    fn unseen_node_has_one_lease() {
+        let alive = [4, 5].map(|seconds| members().is_alive("b", Duration::from_secs(seconds)));
+        assert_eq!(alive, [true, false]);
+    }
+
+    #[test]
+    fn node_that_leaves_is_gone() {
+        let mut members = members();
+        members.note("a".to_owned(), NodeInfo::default(), true, Duration::from_secs(2));
+        assert!(!members.is_alive("a", Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn gone_node_is_forgotten() {
+        let mut members = members();
+        members.note("b".to_owned(), NodeInfo::default(), false, Duration::from_secs(1000));
+        assert_eq!(members.seen.len(), 1);
+    }
+}

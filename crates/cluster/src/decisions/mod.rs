@@ -1,0 +1,15 @@
+//! What nodes decide, without NATS, clocks and sockets: they take what was read and the time as arguments, and say what to do.
+//!
+//! - [`way_in`]: which lines of a client count. Who publishes them and who takes them decide alike, from the same messages.
+//! - [`membership`]: which nodes are alive, by their heartbeats.
+//! - [`ownership`]: which sessions a node takes, what it changes in the record, and what the owner before has lost.
+//!
+//! Nothing here remembers what the record and the stream do not say: they are the truth, and a value here is what one of their
+//! prefixes comes to. `model` explores all orders of messages, crashes and delays, within bounds, with these functions.
+
+pub mod membership;
+pub mod ownership;
+pub mod way_in;
+
+#[cfg(test)]
+mod model;
