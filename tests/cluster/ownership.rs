@@ -89,3 +89,17 @@ fn limits_of_clients_hold_on_every_node() {
     first.signal(Signal::TERM);
     assert_eq!(tried(&second), expected);
 }
+
+#[test]
+fn sessions_are_counted_over_all_nodes() {
+    let limits = [json!({ "sessions": 2 })];
+    let Some((_servers, first, second)) = start(&limits) else { return };
+    let (mut one, mut other) = (first.client("secret"), second.client("secret"));
+    let opened = [open(&mut one), open(&mut other)];
+    for client in [&mut one, &mut other] {
+        let refused = client.refused(&json!({ "type": "open_session", "id": 1 }));
+        assert!(refused.starts_with("too_many_sessions"), "{refused}");
+    }
+    one.request(&json!({ "type": "close_session", "id": 2, "sessionId": opened[0] }));
+    open(&mut other);
+}

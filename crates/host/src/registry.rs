@@ -16,7 +16,7 @@ use super::{
 use pi_rpc_protocol::{Dialect, ListedSession, SessionStatus};
 use pi_rpc_server::SessionOptions;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     pin::Pin,
     sync::{
@@ -197,6 +197,9 @@ impl SessionHost {
     ) -> Result<Permitted<SessionHandle>, HostError> {
         let ReservedSession { id, request } = reserved;
         if let Some(shared) = self.shared.as_ref().filter(|_| request.start != Start::InMemory) {
+            let owner = request.owner.clone().unwrap_or_else(Principal::local);
+            let allowed = self.check_shared_count(shared.as_ref(), &owner, (&id, &request)).await;
+            allowed.inspect_err(|_| drop(self.sessions().remove(&id)))?;
             let opened = shared.open(id.clone(), request).await;
             self.sessions().remove(&id);
             return opened.map(|handle| self.remember(handle));
@@ -233,6 +236,35 @@ impl SessionHost {
         }
         tokio::spawn(self.clone().follow(handle.clone()));
         permit_handle(&handle.owner.clone(), handle)
+    }
+
+    /// Checks how many sessions the owner has, here and on all other hosts, with the one that is being opened. Of two that are
+    /// opened on two hosts at the same moment, neither may know of the other.
+    async fn check_shared_count(
+        &self,
+        shared: &dyn SharedSessions,
+        owner: &Principal,
+        (id, request): (&str, &OpenRequest),
+    ) -> Result<(), HostError> {
+        let Some(limit) = owner.limits.sessions else { return Ok(()) };
+        let mut ids: BTreeSet<String> = shared
+            .list()
+            .await
+            .into_iter()
+            .filter(|(name, _)| *name == owner.name)
+            .map(|(_, session)| session.session_id)
+            .collect();
+        let sessions = self.sessions();
+        let own = sessions.iter().filter(|(_, entry)| entry.owner().name == owner.name);
+        ids.extend(own.map(|(id, _)| id.clone()));
+        // One that is open already is none more.
+        if request.start.name().is_some_and(|name| ids.contains(name)) {
+            ids.remove(id);
+        }
+        match ids.len() > limit {
+            true => Err(HostError::too_many_sessions(limit)),
+            false => Ok(()),
+        }
     }
 
     /// Notes whose the file of a session is that is opened.
