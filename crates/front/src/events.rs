@@ -117,7 +117,8 @@ impl Front {
         if let Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start)) = frame
             && let AgentMessage::Assistant(message) = &mut start.message
             && let (Some(given), Some(wanted)) = (reason(self.server.dialect), reason(self.client.dialect))
-            && message.stop_reason == given
+            // A value that the client lacks has become the nearest one already.
+            && [given, wanted].contains(&message.stop_reason)
             && message.error_message.is_none()
         {
             message.stop_reason = wanted;
