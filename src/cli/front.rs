@@ -12,7 +12,7 @@ use std::{ffi::OsString, fmt::Write as _, process::ExitCode};
 /// Options of `pi-rpc front`.
 #[derive(Args)]
 pub struct Options {
-    /// The dialect that the client speaks (default: that of the server, until a command shows another one)
+    /// The dialect that the client speaks (default: that of the server)
     #[arg(long, value_name = "D", value_parser = super::named_dialect)]
     speak: Option<Dialect>,
     /// The dialect that the server speaks (default: found out by commands that change nothing); pi-1@0.84: as version 0.84 of it

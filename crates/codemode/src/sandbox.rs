@@ -6,7 +6,7 @@ use crate::{
 };
 use pi_rpc_processes::{Group, Processes, line_reader::LineReader};
 use serde_json::Value;
-use std::{collections::BTreeMap, io, os::unix::process::ExitStatusExt as _, path::PathBuf, process::Stdio};
+use std::{collections::BTreeMap, os::unix::process::ExitStatusExt as _, path::PathBuf, process::Stdio};
 use tokio::{
     io::AsyncWriteExt as _,
     process::{Child, ChildStdin, ChildStdout, Command},
@@ -33,7 +33,7 @@ impl SandboxProgram {
     ///
     /// Its file cannot be found.
     #[cfg(feature = "quickjs")]
-    pub fn own() -> io::Result<Self> {
+    pub fn own() -> std::io::Result<Self> {
         match cfg!(target_os = "linux") {
             true => Ok(Self("/proc/self/exe".into())),
             false => std::env::current_exe().map(Self),

@@ -4,8 +4,8 @@
 //! A side is read only while what was translated from it has been written: a slow reader slows its writer down, as without us.
 
 use crate::cli::log::Log;
-use pi_rpc_front::{Front, Output};
-use pi_rpc_protocol::{FRAME_LIMIT, LineSplitter, SplitLine};
+use pi_rpc_front::{Detection, Front, Output, is_same_wire};
+use pi_rpc_protocol::{Dialect, DialectVersion, FRAME_LIMIT, LineSplitter, SplitLine};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::{
     fs::File,
@@ -21,6 +21,35 @@ pub struct Pipes {
     pub to_server: Option<File>,
     /// Is closed when the server has exited.
     pub stopped: PipeReader,
+}
+
+/// What becomes of the lines of both sides.
+pub enum Translator {
+    /// Both speak the same: bytes pass as they are.
+    Same,
+    /// They are translated.
+    Front(Box<Front>),
+    /// The server is asked what it speaks; the client speaks this.
+    Detecting(Detection, Dialect),
+}
+
+impl Translator {
+    /// The translator between two dialects.
+    pub fn between(server: DialectVersion, client: Dialect) -> Self {
+        match is_same_wire(server.dialect, client) {
+            true => Self::Same,
+            false => Self::Front(Box::new(Front::new(server, client))),
+        }
+    }
+
+    /// What is written before the first line.
+    fn start(&mut self, output: &mut Output) {
+        match self {
+            Self::Same => {}
+            Self::Front(front) => front.start(output),
+            Self::Detecting(detection, _) => detection.start(output),
+        }
+    }
 }
 
 /// Size of one read, in bytes.
@@ -59,10 +88,10 @@ impl Pending {
 }
 
 /// Passes what both sides write until the server has closed its output, or the client its input.
-pub fn pass(pipes: Pipes, front: Option<Front>) {
+pub fn pass(pipes: Pipes, translator: Translator) {
     let mut passing = Passing {
         pipes,
-        front,
+        translator,
         from_client: LineSplitter::new(FRAME_LIMIT),
         from_server: LineSplitter::new(FRAME_LIMIT),
         to_client: Pending::default(),
@@ -73,9 +102,7 @@ pub fn pass(pipes: Pipes, front: Option<Front>) {
         closes_input: false,
     };
     let mut first = Output::default();
-    if let Some(front) = &mut passing.front {
-        front.start(&mut first);
-    }
+    passing.translator.start(&mut first);
     passing.take(first);
     // Errors of a pipe end the conversation, as they would without us.
     while let Ok(true) = passing.step() {}
@@ -83,8 +110,7 @@ pub fn pass(pipes: Pipes, front: Option<Front>) {
 
 struct Passing {
     pipes: Pipes,
-    /// `None`: both sides speak the same.
-    front: Option<Front>,
+    translator: Translator,
     from_client: LineSplitter,
     from_server: LineSplitter,
     to_client: Pending,
@@ -117,7 +143,8 @@ impl Passing {
             self.pipes.to_server = None;
         }
         let reads_server = self.to_client.is_empty();
-        let reads_client = reads_server && self.to_server.is_empty();
+        let is_known = !matches!(self.translator, Translator::Detecting(..));
+        let reads_client = is_known && reads_server && self.to_server.is_empty();
         // Line by line, since a line may become a much longer one.
         if reads_server && self.take_server_line() || reads_client && self.take_client_line() {
             return Ok(true);
@@ -144,12 +171,18 @@ impl Passing {
             self.to_server = Pending::default();
         }
         if ready.from_server {
-            self.server_has_ended = read(&mut self.pipes.from_server, &mut self.from_server)?;
+            self.server_has_ended = match self.translator {
+                Translator::Same => read_raw(&mut self.pipes.from_server, &mut self.to_client)?,
+                _ => read(&mut self.pipes.from_server, &mut self.from_server)?,
+            };
         } else if ready.has_exited {
             self.server_has_ended = true;
         }
-        if ready.from_client && read(&mut self.pipes.from_client, &mut self.from_client)? {
-            self.client_has_ended = true;
+        if ready.from_client {
+            self.client_has_ended = match self.translator {
+                Translator::Same => read_raw(&mut self.pipes.from_client, &mut self.to_server)?,
+                _ => read(&mut self.pipes.from_client, &mut self.from_client)?,
+            };
         }
         Ok(true)
     }
@@ -205,14 +238,44 @@ impl Passing {
         };
         let Some(line) = line else { return false };
         let mut output = Output::default();
-        match (line, &mut self.front) {
-            (SplitLine::Line(line), Some(front)) => front.server_line(line, &mut output),
-            (SplitLine::Line(line), None) => push_line(line, &mut output.to_client),
+        let mut found = None;
+        match (line, &mut self.translator) {
+            (SplitLine::Line(line), Translator::Front(front)) => front.server_line(line, &mut output),
+            (SplitLine::Line(line), Translator::Same) => push_line(line, &mut output.to_client),
+            (SplitLine::Line(line), Translator::Detecting(detection, _)) => {
+                found = detection.server_line(line)
+            }
             (SplitLine::TooLong(length), _) => output.notices.push(too_long("server", length)),
         }
         self.from_server.release();
+        if let Some(server) = found {
+            self.found(server, &mut output);
+        }
         self.take(output);
         true
+    }
+
+    /// The dialect of the server is known: what it wrote meanwhile goes its way.
+    fn found(&mut self, server: Dialect, output: &mut Output) {
+        let before = std::mem::replace(&mut self.translator, Translator::Same);
+        let Translator::Detecting(detection, client) = before else { return };
+        self.translator = Translator::between(server.into(), client);
+        self.translator.start(output);
+        for line in detection.into_lines() {
+            match &mut self.translator {
+                Translator::Front(front) => front.server_line(&line, output),
+                Translator::Same | Translator::Detecting(..) => push_line(&line, &mut output.to_client),
+            }
+        }
+        if matches!(self.translator, Translator::Same) {
+            // From now on bytes are read that are no lines.
+            while let Some(SplitLine::Line(line)) = self.from_server.next_line() {
+                push_line(line, &mut output.to_client);
+            }
+            if let Some(SplitLine::Line(line)) = self.from_server.finish() {
+                output.to_client.extend_from_slice(line);
+            }
+        }
     }
 
     /// Takes a line that was read from the client, or the end of its input. Returns whether there was one.
@@ -222,16 +285,16 @@ impl Passing {
             line => line,
         };
         let mut output = Output::default();
-        match (line, &mut self.front) {
-            (Some(SplitLine::Line(line)), Some(front)) => front.client_line(line, &mut output),
-            (Some(SplitLine::Line(line)), None) => push_line(line, &mut output.to_server),
+        match (line, &mut self.translator) {
+            (Some(SplitLine::Line(line)), Translator::Front(front)) => front.client_line(line, &mut output),
+            (Some(SplitLine::Line(line)), _) => push_line(line, &mut output.to_server),
             (Some(SplitLine::TooLong(length)), _) => output.notices.push(too_long("client", length)),
             (None, _) if !self.client_has_ended || self.has_told_end => return false,
-            (None, front) => {
+            (None, translator) => {
                 self.has_told_end = true;
-                match front {
-                    Some(front) => front.end_of_input(&mut output),
-                    None => output.closes_input = true,
+                match translator {
+                    Translator::Front(front) => front.end_of_input(&mut output),
+                    Translator::Same | Translator::Detecting(..) => output.closes_input = true,
                 }
             }
         }
@@ -261,6 +324,19 @@ fn push_line(line: &[u8], to: &mut Vec<u8>) {
 
 fn too_long(side: &str, length: usize) -> String {
     format!("a line of the {side} was dropped: it has {length} bytes, the limit is {FRAME_LIMIT}")
+}
+
+/// Reads once what passes as it is. Returns whether the pipe has ended.
+fn read_raw(from: &mut File, into: &mut Pending) -> io::Result<bool> {
+    let mut chunk = [0; UNBLOCKED];
+    match from.read(&mut chunk) {
+        Ok(count) => {
+            into.bytes.extend_from_slice(&chunk[..count]);
+            Ok(count == 0)
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Reads once. Returns whether the pipe has ended.

@@ -1,7 +1,7 @@
 //! The process of the server, its signals and its exit.
 
-use super::pipes::{Pipes, pass};
-use pi_rpc_front::{Front, is_same_wire};
+use super::pipes::{Pipes, Translator, pass};
+use pi_rpc_front::Detection;
 use pi_rpc_processes::process_watcher::{self, WatchedGroup};
 use pi_rpc_protocol::{Dialect, DialectVersion};
 use rustix::process::{Pid, Signal, kill_process};
@@ -30,19 +30,18 @@ pub fn run(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-    let front = match (server, client) {
-        (Some(server), Some(client)) if !is_same_wire(server.dialect, client) => {
-            Some(Front::new(server, client))
-        }
-        _ => None,
+    let translator = match (server, client) {
+        (_, None) => Translator::Same,
+        (Some(server), Some(client)) => Translator::between(server, client),
+        (None, Some(client)) => Translator::Detecting(Detection::new(), client),
     };
-    let status = runtime.block_on(serve(command, front)).map_err(failed);
+    let status = runtime.block_on(serve(command, translator)).map_err(failed);
     // The thread that waits for the client may never end.
     runtime.shutdown_background();
     status
 }
 
-async fn serve(mut command: Command, front: Option<Front>) -> io::Result<u8> {
+async fn serve(mut command: Command, translator: Translator) -> io::Result<u8> {
     // Before the server starts, so that no signal is lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -62,7 +61,7 @@ async fn serve(mut command: Command, front: Option<Front>) -> io::Result<u8> {
     };
     let (passed, mut all_passed) = oneshot::channel();
     thread::Builder::new().name("front".to_owned()).spawn(move || {
-        pass(pipes, front);
+        pass(pipes, translator);
         // The receiver is gone once a signal has ended us.
         let _ = passed.send(());
     })?;

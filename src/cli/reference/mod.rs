@@ -5,6 +5,7 @@
 mod acp;
 mod changes;
 mod dialects;
+mod front;
 mod limits;
 mod options;
 mod providers;
@@ -28,6 +29,7 @@ pub fn reference_blocks() -> Vec<(&'static str, String)> {
         ("extension-frames", export::extension_frames(Dialect::Pi1)),
         ("rules", rules::all()),
         ("acp", acp::all()),
+        ("front", front::all()),
         ("dialects", dialects::who()),
         ("records", dialects::records()),
         ("commands-by-state", states::commands()),
