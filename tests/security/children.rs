@@ -15,11 +15,13 @@ enum Gets {
 }
 
 /// The files that start processes, with how many places in them do so.
-const PLACES: [(&str, usize, Gets); 17] = [
+const PLACES: [(&str, usize, Gets); 19] = [
     // The watcher of processes, which gets none.
     ("processes/process_watcher.rs", 1, Gets::Named),
     // A server of `mcp.json`, or of an ACP client.
     ("mcp/stdio.rs", 1, Gets::NoKeys),
+    // A script of the model, which gets none.
+    ("codemode/sandbox.rs", 1, Gets::Named),
     // A server that answers in place of this program.
     ("acp/agent_process.rs", 1, Gets::All),
     // An agent that asks models in place of this program.
@@ -40,6 +42,8 @@ const PLACES: [(&str, usize, Gets); 17] = [
     ("inspect/command_source.rs", 1, Gets::All),
     // A server that is tried.
     ("conform/live/home.rs", 1, Gets::Named),
+    // A server that is asked for its version.
+    ("conform/live/server_version.rs", 1, Gets::Named),
     // A server that is tapped.
     ("conform/tap/run.rs", 1, Gets::All),
     // git and npm, with the scripts of packages.

@@ -298,7 +298,7 @@ mod tests {
             ("await import('fs')", "ReferenceError"),
             ("setTimeout(() => {}, 1)", "ReferenceError: "),
             ("const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)", "InternalError: out of memory"),
-            ("const f = () => f(); f()", "InternalError: Maximum call stack size exceeded"),
+            ("const f = () => f(); f()", "RangeError: Maximum call stack size exceeded"),
             ("image('https://x')", "TypeError: image(): expected a data: URL"),
             ("return 1n", "TypeError: "),
         ] {

@@ -41,6 +41,11 @@ impl NestedCalls {
         });
     }
 
+    /// Whether a nested call with this id has begun.
+    pub fn has(&self, id: Option<&String>) -> bool {
+        self.0.iter().any(|call| Some(&call.id) == id)
+    }
+
     /// Judges progress.
     pub fn update(&self, update: &ToolExecutionUpdateEvent, found: &mut Findings) {
         let is_open = self.0.iter().any(|call| {

@@ -231,6 +231,11 @@ impl Turn {
         }
     }
 
+    /// Whether the call with this id is one of this turn. A nested call that was cancelled may end in a later one.
+    fn has_outer(&self, id: Option<&String>) -> bool {
+        self.calls.iter().any(|call| Some(&call.call.id) == id) || self.nested.has(id)
+    }
+
     /// Whether nested calls are judged: the turn is known, and the dialect has them.
     const fn judges_nested(&self, dialect: Dialect) -> bool {
         !self.incomplete && dialect.record().nested_calls
@@ -238,7 +243,7 @@ impl Turn {
 
     pub fn tool_update(&mut self, update: &ToolExecutionUpdateEvent, dialect: Dialect, found: &mut Findings) {
         if update.parent_tool_call_id.is_some() {
-            if self.judges_nested(dialect) {
+            if self.judges_nested(dialect) && self.has_outer(update.parent_tool_call_id.as_ref()) {
                 self.nested.update(update, found);
             }
             return;
@@ -264,7 +269,7 @@ impl Turn {
 
     pub fn tool_end(&mut self, end: &ToolExecutionEndEvent, dialect: Dialect, found: &mut Findings) {
         if end.parent_tool_call_id.is_some() {
-            if self.judges_nested(dialect) {
+            if self.judges_nested(dialect) && self.has_outer(end.parent_tool_call_id.as_ref()) {
                 self.nested.end(end, found);
             }
             return;

@@ -1,6 +1,6 @@
 //! Legal conversations that look wrong yield no finding.
 
-use crate::mutation_support::{broken, dialect, names, valid};
+use crate::mutation_support::{Op, broken, dialect, names, valid};
 use pi_rpc_machine::Rule;
 use pi_rpc_oracle::{Judge, View};
 use pi_rpc_protocol::{
@@ -9,6 +9,7 @@ use pi_rpc_protocol::{
 };
 use pi_rpc_recording::read_record;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// A conversation, a millisecond a record.
 #[derive(Clone, Default)]
@@ -397,4 +398,24 @@ fn session_change_may_clear_queues() {
     let talk = talk.record(1, "in", &json!({ "id": "2", "type": "new_session" }));
     assert_eq!(talk.clone().out(queues(&[])).out(left.clone()).broken(Pi1), []);
     assert_eq!(talk.out(left).broken(Pi1), []);
+}
+
+#[test]
+fn cancelled_nested_call_ends_late() {
+    let mut trace = valid("pi-1/nested");
+    let (nested, outer) = ("out tool_execution_end.call_0_1/3", "out tool_execution_end.call_0_1");
+    Op::Move(nested.to_owned(), outer.to_owned()).apply(&mut trace);
+    for (at, message) in [
+        ("out message_start.toolResult", "/message"),
+        ("out message_end.toolResult", "/message"),
+        ("out turn_end", "/toolResults/0"),
+        ("out agent_end", "/messages/3"),
+    ] {
+        let set = |member: &str, value: Value| {
+            Op::Set(at.to_owned(), format!("{message}/nestedCalls/{member}"), value)
+        };
+        set("calls/2/status", json!("unfinished")).apply(&mut trace);
+        set("complete", json!(false)).apply(&mut trace);
+    }
+    assert_eq!(broken(Pi1, &trace), BTreeSet::new());
 }
