@@ -154,7 +154,10 @@ fn bad_servers_are_named_and_bounded() {
     let large = "head -c 9000000 /dev/zero | tr '\\0' x; read line";
     for (script, reason) in [
         ("echo nothing works >&2; exit 3", "s: failed: Connection closed (exit status: 3)"),
-        ("trap '' TERM; yes", "s: failed: it wrote 4194304 bytes to stdout without a message of MCP"),
+        (
+            "trap '' TERM; yes \"$(printf '%01000d' 0)\"",
+            "s: failed: it wrote 4194304 bytes to stdout without a message of MCP",
+        ),
         (large, "s: failed: it wrote a message of more than 8388608 bytes"),
         (
             "read line; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"1\"}}'; read line",

@@ -223,7 +223,7 @@ fn changes_come_beside_answers_over_http() {
     let path = dir.path().join("http.json");
     let other = json!({ "name": "other", "calls": [[{ "text": "new" }]] });
     let slow = json!({ "name": "slow", "calls": [[{ "waitMs": 3000 }, { "text": "slow" }]] });
-    let script = json!({ "tools": [slow], "onListen": [{ "waitMs": 100 }, { "tools": [other] }] });
+    let script = json!({ "tools": [slow], "onListen": [{ "waitMs": 100 }, { "tools": [slow, other] }] });
     fs::write(&path, script.to_string()).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
     command.args(["mock-mcp", "--listen", "127.0.0.1:0", "--script"]).arg(&path);
