@@ -258,6 +258,34 @@ fn refused_session_leaves_nothing() {
     assert!(nodes.stored()[3] > 0);
 }
 
+/// What `doctor` says of the servers: the state and the text of each check.
+fn diagnosed(nodes: &Nodes) -> Vec<(String, String)> {
+    let mut line = command(binary(), nodes.dir.path());
+    let output = line.args(["doctor", "--json", "--nats", &nodes.servers.urls()]).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap_or_else(|| panic!("{report}")).iter();
+    let text = |check: &Value, member: &str| check[member].as_str().unwrap_or_default().to_owned();
+    let of_nats = checks.filter(|check| check["subject"] == "nats");
+    of_nats.map(|check| (text(check, "state"), text(check, "text"))).collect()
+}
+
+#[test]
+fn doctor_finds_missing_and_full_streams() {
+    let Some(mut nodes) = Nodes::start(0, &hello()) else { return };
+    let states =
+        |found: &[(String, String)]| found.iter().map(|(state, _)| state.clone()).collect::<Vec<_>>();
+    let found = diagnosed(&nodes);
+    assert_eq!(states(&found), ["ok", "ok", "note", "note", "note", "note"], "{found:?}");
+    nodes.add(&[]);
+    let mut client = nodes.client(0);
+    open(&mut client);
+    assert!(diagnosed(&nodes).iter().all(|(state, _)| state == "ok"));
+    nodes.limit_entries(1);
+    let found = diagnosed(&nodes);
+    assert_eq!(states(&found), ["ok", "ok", "broken", "ok", "ok", "ok"], "{found:?}");
+    assert!(found[2].1.starts_with("stream pi-rpc-entries, "), "{found:?}");
+}
+
 #[test]
 fn full_stream_refuses_entries() {
     let Some(mut nodes) = Nodes::start(2, &hello()) else { return };

@@ -10,7 +10,6 @@ use async_nats::{
 };
 use pi_rpc_files::regular_files;
 use std::{
-    fmt::Display,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -37,7 +36,7 @@ const KEPT_OUTPUT_MESSAGES: i64 = 8192;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The smallest limit of a message that a node works with, in bytes: the record of a session is one message.
-const MIN_MAX_PAYLOAD: usize = 64 * 1024;
+pub const MIN_MAX_PAYLOAD: usize = 64 * 1024;
 
 /// Bytes of a message beside its payload and the headers of its record: what names the write, and what it is expected behind.
 const HEADER_ROOM: usize = 1024;
@@ -194,17 +193,12 @@ impl Connection {
     ///
     /// The options are wrong, or NATS is not usable within half a minute.
     pub async fn open(options: &NatsOptions, name: &str) -> Result<Self, ConnectionError> {
-        let (connect, addresses) = options.connect(name)?;
-        let refused = |error: &dyn Display| ConnectionError::Refused(error.to_string());
-        let client = connect.connect(addresses).await.map_err(|error| refused(&error))?;
+        let client = Self::client(options, name).await?;
         let max_payload = client.max_payload();
         if max_payload < MIN_MAX_PAYLOAD {
             return Err(ConnectionError::MaxPayload(max_payload));
         }
-        let context = jetstream::ContextBuilder::new()
-            .timeout(REQUEST_TIMEOUT)
-            .ack_timeout(REQUEST_TIMEOUT)
-            .build(client.clone());
+        let context = Self::context(&client);
         let replicas = options.replicas.max(1);
         let open = async {
             loop {
@@ -218,6 +212,20 @@ impl Connection {
         };
         let late = || ConnectionError::Refused("JetStream is not usable; see the log".to_owned());
         tokio::time::timeout(START_TIMEOUT, open).await.map_err(|_| late())
+    }
+
+    /// Connects to one of the servers.
+    pub(crate) async fn client(options: &NatsOptions, name: &str) -> Result<Client, ConnectionError> {
+        let (connect, addresses) = options.connect(name)?;
+        connect.connect(addresses).await.map_err(|error| ConnectionError::Refused(error.to_string()))
+    }
+
+    /// JetStream of a client.
+    pub(crate) fn context(client: &Client) -> Context {
+        jetstream::ContextBuilder::new()
+            .timeout(REQUEST_TIMEOUT)
+            .ack_timeout(REQUEST_TIMEOUT)
+            .build(client.clone())
     }
 
     async fn with_streams(

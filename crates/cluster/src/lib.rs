@@ -10,6 +10,7 @@
 //! - [`Node`], [`NodeSessions`]: owns sessions, takes those of nodes that are gone, and follows those that its clients watch.
 //! - [`Lease`]: says that a node is alive and may write. [`FencedSubject`]: a subject that only its present owner can append to.
 //! - [`SessionRecord`], [`OwnedRecord`]: who owns a session, and how far its input was taken. [`find`] and [`list`] read them.
+//! - [`diagnose`]: looks at NATS as a host would use it.
 //! - [`EntryLog`], [`EntryFiles`]: the entries of sessions in place of session files.
 //!
 //! ```text
@@ -45,6 +46,7 @@
 mod connection;
 mod cut_run;
 mod decisions;
+mod diagnosis;
 mod entries;
 mod fenced;
 mod input;
@@ -59,6 +61,7 @@ mod tail;
 mod urls;
 
 pub use connection::{Connection, ConnectionError, NatsOptions};
+pub use diagnosis::{Condition, Diagnosis, diagnose};
 pub use entries::{EntryFiles, EntryLog, LogContent};
 pub use fenced::{AppendError, FencedSubject};
 pub use lease::{Lease, NodeInfo};

@@ -7,6 +7,7 @@ mod machine;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod models;
+mod nats;
 mod permissions;
 
 use super::{
@@ -31,6 +32,8 @@ pub struct Options {
     /// Look at the configuration of this dialect
     #[arg(long, value_name = "D", value_parser = named_dialect)]
     dialect: Option<Dialect>,
+    #[command(flatten)]
+    nats: nats::Options,
 }
 
 /// What `--help` adds.
@@ -94,7 +97,8 @@ pub fn run(options: &Options) -> ExitCode {
         approve: None,
     };
     let surroundings = Surroundings { config: config::load(sources), working, environment };
-    let checks = checks(&surroundings);
+    let mut checks = checks(&surroundings);
+    checks.extend(nats::check(&options.nats));
     let is_healthy = checks.iter().all(|check| check.state != State::Broken);
     let printed = print(&match options.json {
         true => format!("{:#}", as_json(&surroundings.config, &checks, is_healthy)),

@@ -24,8 +24,8 @@ const MAX_WAITING: usize = 4096;
 /// How long to wait before output that NATS has refused is published again.
 const REFUSED_DELAY: Duration = Duration::from_secs(1);
 
-/// How often output that NATS refuses is published before it is left out.
-const MAX_REFUSALS: usize = 120;
+/// How often output that NATS refuses is published before it is left out: clients of a full NATS are not left waiting for longer.
+const MAX_REFUSALS: usize = 8;
 
 /// Writes the output.
 pub struct Publisher {
