@@ -12,6 +12,7 @@ use serde_json::Value;
 
 const MODELS: &str = include_str!("../../data/models.json");
 const COMPAT_DEFAULTS: &str = include_str!("../../data/compat-defaults.json");
+const SERVICE_TIERS: &str = include_str!("../../data/service-tiers.json");
 const PROVIDERS: &str = include_str!("../../data/providers.json");
 
 #[test]
@@ -40,6 +41,20 @@ fn compat_defaults_are_of_the_lists_version() {
         defaults["apis"].as_object().unwrap().values().map(|api| api["compat"].as_object().unwrap());
     let count: usize = members.map(serde_json::Map::len).sum();
     assert!(defaulted_members().count() > count, "a member of a server is missing");
+}
+
+#[test]
+fn service_tiers_are_of_the_lists_version() {
+    let tiers: Value = serde_json::from_str(SERVICE_TIERS).unwrap();
+    let version = tiers["version"].as_str().unwrap();
+    assert!(BUILT_IN.source.ends_with(&format!(" {version}")), "{}: {version}", BUILT_IN.source);
+    for (api, tiers) in tiers["apis"].as_object().unwrap() {
+        assert!(Api::parse(api).is_some(), "{api}");
+        let models = tiers["models"].as_object().unwrap();
+        let listed = BUILT_IN.models(|_| true);
+        let is_listed = |id: &String| listed.iter().any(|it| it.model.api == *api && it.model.id == *id);
+        assert!(models.keys().all(is_listed), "{api}: a model that is not listed");
+    }
 }
 
 /// Others refuse the role: a list without `supportsDeveloperRole: false` needs the defaults of its own version.

@@ -144,9 +144,7 @@ impl Api {
         match self {
             Self::OpenaiCodexResponses => openai_codex::reader_for(model),
             Self::OpenaiCompletions => openai_completions::reader_for(model),
-            Self::OpenaiResponses => {
-                openai_responses::reader_with_tiers(model, openai_responses::COSTLY_TIERS)
-            }
+            Self::OpenaiResponses => openai_responses::reader_for(model),
             _ => self.reader(),
         }
     }

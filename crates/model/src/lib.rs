@@ -67,5 +67,6 @@ pub mod request;
 pub mod retry;
 pub mod scripted;
 pub mod sequence;
+mod service_tiers;
 pub mod sse;
 pub mod types;

@@ -27,7 +27,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
 
 /// Creates the reader of one answer of `model`.
 pub fn reader_for(model: &Model) -> Box<dyn Reader> {
-    openai_responses::reader_with_tiers(model, &["priority"])
+    openai_responses::reader_for(model)
 }
 
 fn url(request: &ModelRequest<'_>) -> String {

@@ -141,16 +141,10 @@ pub fn reader() -> Box<dyn Reader> {
     Box::new(reader::AnswerReader::default())
 }
 
-/// Creates the reader of one answer of `model` at a server that has a cheap service tier and the `costly` ones.
-/// Source: `openai-responses` and `openai-codex-responses` of pi 1.6.
-pub fn reader_with_tiers(model: &Model, costly: &[&'static str]) -> Box<dyn Reader> {
-    let percent = if model.id == "gpt-5.5" { 250 } else { 200 };
-    let tiers = costly.iter().map(|tier| (*tier, percent)).chain([("flex", 50)]);
-    Box::new(reader::AnswerReader::with_tiers(tiers.collect()))
+/// Creates the reader of one answer of `model`, whose server may have service tiers.
+pub fn reader_for(model: &Model) -> Box<dyn Reader> {
+    Box::new(reader::AnswerReader::of_model(model))
 }
-
-/// The service tiers of OpenAI's own servers that cost more.
-pub const COSTLY_TIERS: &[&str] = &["priority", "fast"];
 
 fn offer(tool: &ToolSpec, strict: Option<&Value>) -> Value {
     let mut offer = json!({

@@ -10,11 +10,16 @@ use crate::{
     openrouter_cost::billed,
     request::Reader,
     sequence::BlockSequencer,
+    service_tiers,
     sse::{STREAM_CUT, read},
     types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
 };
+use pi_rpc_protocol::Model;
 use serde_json::Value;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    collections::BTreeMap,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 /// The state of one answer.
 #[derive(Debug, Default)]
@@ -24,8 +29,8 @@ pub struct AnswerReader {
     response_id: Option<String>,
     /// Hash of everything so far, for calls that come without an id.
     content_hash: ContentHash,
-    /// How many hundredths of the model's prices an answer of a service tier costs; of others: all.
-    tiers: Vec<(&'static str, u32)>,
+    /// What an answer costs in each service tier, in percent of the model's prices.
+    tiers: BTreeMap<&'static str, u32>,
 }
 
 #[derive(Debug)]
@@ -109,9 +114,9 @@ impl Reader for AnswerReader {
 }
 
 impl AnswerReader {
-    /// Creates the reader of an answer that may be of one of `tiers`.
-    pub fn with_tiers(tiers: Vec<(&'static str, u32)>) -> Self {
-        Self { tiers, ..Self::default() }
+    /// Creates the reader of an answer of `model`, which may be in a service tier.
+    pub fn of_model(model: &Model) -> Self {
+        Self { tiers: service_tiers::percents(model), ..Self::default() }
     }
 
     fn read(&mut self, name: &str, event: &Value) {
@@ -322,8 +327,8 @@ impl AnswerReader {
         self.add_encrypted_thinking(&response["output"]);
         let counts = usage(&response["usage"]).or_else(|| usage(&event["usage"]));
         if let Some(counts) = counts {
-            let percent = self.tiers.iter().find(|(tier, _)| response["service_tier"] == *tier);
-            let billed = counts.billed.or(percent.map(|(_, percent)| Bill::Percent(*percent)));
+            let percent = text(response, "service_tier").and_then(|tier| self.tiers.get(tier));
+            let billed = counts.billed.or(percent.map(|percent| Bill::Percent(*percent)));
             self.out.emit(StreamEvent::Usage(TokenCounts { billed, ..counts }));
         }
         let called = self.items.iter().any(|item| item.kind == ItemKind::Call);

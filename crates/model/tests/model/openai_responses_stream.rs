@@ -2,7 +2,7 @@
 
 use crate::model_support::*;
 use pi_rpc_model::{
-    openai_responses::{COSTLY_TIERS, reader, reader_with_tiers},
+    openai_responses::{reader, reader_for},
     types::{Bill, StreamEvent},
 };
 use pi_rpc_protocol::Model;
@@ -372,18 +372,16 @@ fn tokens_written_to_cache_are_apart() {
 
 #[test]
 fn service_tier_scales_the_prices() {
-    let model = |id: &str| Asked::new("openai-responses", json!({ "id": id }), json!([])).endpoint.model;
-    let bill = |model: &Model, costly: &[&'static str], tier: &str| {
+    let model = |api: &str, id: &str| Asked::new(api, json!({ "id": id }), json!([])).endpoint.model;
+    let bill = |model: &Model, tier: &str| {
         let mut last = completed("completed");
         last["response"]["service_tier"] = tier.into();
-        read_all(reader_with_tiers(model, costly), &[created(), last]).into_iter().find_map(|event| {
-            match event {
-                StreamEvent::Usage(counts) => Some(counts.billed),
-                _ => None,
-            }
+        read_all(reader_for(model), &[created(), last]).into_iter().find_map(|event| match event {
+            StreamEvent::Usage(counts) => Some(counts.billed),
+            _ => None,
         })
     };
-    let [usual, dear] = ["gpt-6.2-sol", "gpt-5.5"].map(model);
+    let [usual, dear] = ["gpt-6.2-sol", "gpt-5.5"].map(|id| model("openai-responses", id));
     for (model, tier, percent) in [
         (&usual, "flex", Some(50)),
         (&usual, "priority", Some(200)),
@@ -391,7 +389,9 @@ fn service_tier_scales_the_prices() {
         (&dear, "priority", Some(250)),
         (&usual, "default", None),
     ] {
-        assert_eq!(bill(model, COSTLY_TIERS, tier), Some(percent.map(Bill::Percent)), "{tier}");
+        assert_eq!(bill(model, tier), Some(percent.map(Bill::Percent)), "{tier}");
     }
-    assert_eq!(bill(&usual, &["priority"], "fast"), Some(None));
+    let of_codex = model("openai-codex-responses", "gpt-5.5");
+    assert_eq!(bill(&of_codex, "priority"), Some(Some(Bill::Percent(250))));
+    assert_eq!(bill(&of_codex, "fast"), Some(None));
 }
