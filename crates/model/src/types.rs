@@ -58,6 +58,8 @@ pub enum StreamEvent {
     },
     /// Tokens used so far by this answer; each event replaces the one before.
     Usage(TokenCounts),
+    /// Reasoning of earlier answers that the provider has withheld from the model, each item as it tells it.
+    RemovedReasoning(Vec<Value>),
     /// The provider's own reason for the end; [`Finish`](Self::Finish) or [`Fail`](Self::Fail) follows.
     ProviderReason(String),
     /// The answer is complete. Nothing follows.

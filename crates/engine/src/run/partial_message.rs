@@ -4,14 +4,18 @@ use crate::io::Now;
 use pi_rpc_machine::{Costs, PricedTokens, costs};
 use pi_rpc_model::types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts};
 use pi_rpc_protocol::{
-    AssistantContent, AssistantMessage, Cost, Dialect, DialectRedactedThinking, DialectUnfinishedStopReason,
-    JsonObject, Model, ModelPrice, RedactedThinkingContent, Step, StopReason, TextContent, ThinkingContent,
-    ThinkingLevel, ToolCall, Update, Usage, arguments_error, number, parse_arguments, parse_partial,
+    AssistantContent, AssistantMessage, Cost, Diagnostic, Dialect, DialectRedactedThinking,
+    DialectUnfinishedStopReason, JsonObject, Model, ModelPrice, RedactedThinkingContent, Step, StopReason,
+    TextContent, ThinkingContent, ThinkingLevel, ToolCall, Update, Usage, arguments_error, number,
+    parse_arguments, parse_partial,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
+
+/// The type of the diagnostic that lists the reasoning which a provider has withheld. Source: pi 1.6 source.
+const INPUT_TRANSFORMATIONS: &str = "openai_input_transformations";
 
 /// An assistant message while it streams.
 #[derive(Debug)]
@@ -116,6 +120,16 @@ impl PartialMessage {
             }
             StreamEvent::Effort(word) => {
                 self.message.provider_thinking_level = Some(word);
+                Progress::Quiet
+            }
+            StreamEvent::RemovedReasoning(items) => {
+                self.message.diagnostics.get_or_insert_default().push(Diagnostic {
+                    type_: INPUT_TRANSFORMATIONS.to_owned(),
+                    timestamp: now.wall,
+                    error: None,
+                    details: Some(JsonObject::from_iter([("transformations".to_owned(), items.into())])),
+                });
+                self.changed = true;
                 Progress::Quiet
             }
             StreamEvent::Usage(counts) => {

@@ -321,10 +321,28 @@ impl AnswerReader {
         }
     }
 
+    /// Tells of reasoning that the server has withheld from the model. That of earlier turns is always withheld from some
+    /// models, and is left out.
+    fn removed_reasoning(&mut self, transformations: &Value) {
+        let removed = transformations.as_array().into_iter().flatten().filter(|it| {
+            it["type"] == "reasoning" && it["action"] == "removed" && it["reason"] != "turn_boundary"
+        });
+        let members = |it: &Value| {
+            let known = ["type", "id", "action", "reason"].into_iter();
+            let known = known.filter_map(|name| Some((name.to_owned(), it.get(name)?.clone())));
+            Value::Object(known.collect())
+        };
+        let removed: Vec<Value> = removed.map(members).collect();
+        if !removed.is_empty() {
+            self.out.emit(StreamEvent::RemovedReasoning(removed));
+        }
+    }
+
     fn finish(&mut self, event: &Value, status: &str) {
         let response = &event["response"];
         self.response_id(response);
         self.add_encrypted_thinking(&response["output"]);
+        self.removed_reasoning(&response["input_transformations"]);
         let counts = usage(&response["usage"]).or_else(|| usage(&event["usage"]));
         if let Some(counts) = counts {
             let percent = text(response, "service_tier").and_then(|tier| self.tiers.get(tier));

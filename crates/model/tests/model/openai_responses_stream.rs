@@ -371,6 +371,29 @@ fn tokens_written_to_cache_are_apart() {
 }
 
 #[test]
+fn removed_reasoning_is_told_but_for_turn_boundaries() {
+    let removal = |id: &str, reason: &str| json!({ "type": "reasoning", "id": id, "action": "removed", "reason": reason, "other": 1 });
+    let told = |transformations: Value| {
+        let mut last = completed("completed");
+        last["response"]["input_transformations"] = transformations;
+        let events = read_all(reader(), &[created(), last]).into_iter();
+        events
+            .filter_map(|event| match event {
+                StreamEvent::RemovedReasoning(items) => Some(Value::from(items)),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut kept = removal("rs_1", "prefix_mismatch");
+    kept.as_object_mut().unwrap().remove("other");
+    let both = json!([removal("rs_1", "prefix_mismatch"), removal("rs_2", "turn_boundary")]);
+    assert_eq!(told(both), [json!([kept])]);
+    for nothing in [json!([removal("rs_2", "turn_boundary")]), json!([5, null]), json!("x"), Value::Null] {
+        assert_eq!(told(nothing), Vec::<Value>::new());
+    }
+}
+
+#[test]
 fn service_tier_scales_the_prices() {
     let model = |api: &str, id: &str| Asked::new(api, json!({ "id": id }), json!([])).endpoint.model;
     let bill = |model: &Model, tier: &str| {

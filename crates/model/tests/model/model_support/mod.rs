@@ -262,6 +262,7 @@ pub fn check_contract(events: &[StreamEvent]) -> Result<(), String> {
                 StreamEvent::ResponseId(_)
                 | StreamEvent::Model(_)
                 | StreamEvent::Effort(_)
+                | StreamEvent::RemovedReasoning(_)
                 | StreamEvent::ProviderReason(_)
                 | StreamEvent::Usage(_)
                 | StreamEvent::Fail { .. } => true,
