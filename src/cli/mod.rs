@@ -69,6 +69,9 @@ use std::{
 /// Exit status of an invalid command line.
 const USAGE: u8 = 2;
 
+/// Exit status of a command line in pi's grammar whose option of pi has a wrong value or none: pi's.
+const USAGE_OF_PI: u8 = 1;
+
 /// Exit status when a server or recording cannot be started or read.
 const HARNESS: u8 = 3;
 

@@ -12,7 +12,12 @@ use pi_rpc_files::{harmless::harmless_lines, secrets::redact_url};
 use pi_rpc_model::request::Endpoint;
 use pi_rpc_protocol::{Dialect, InputKind, ThinkingLevel};
 use serde_json::{Number, Value, json};
-use std::{collections::BTreeMap, fmt::Write as _, process::ExitCode};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 /// Options of `pi-rpc models`.
 #[derive(Args, Default)]
@@ -34,14 +39,6 @@ pub struct Options {
     dialect: String,
 }
 
-impl Options {
-    /// The options for pi's `--list-models [PATTERN]`.
-    pub fn from_list_models(words: &str, dialect: Dialect) -> Self {
-        let pattern = words.split_whitespace().map(str::to_owned).collect();
-        Self { pattern, json: false, auth: false, discover: None, dialect: dialect.as_str().to_owned() }
-    }
-}
-
 /// Maximum width of the names' column, so that a line has at most 97 characters.
 const NAME_WIDTH: usize = 40;
 
@@ -54,12 +51,10 @@ pub fn run(options: &Options) -> ExitCode {
     let Some(dialect) = Dialect::parse(&options.dialect) else {
         return refuse(&super::unknown_dialect(&options.dialect), super::USAGE);
     };
-    let working_directory = match std::env::current_dir() {
-        Ok(directory) => directory,
-        Err(error) => return refuse(&format!("the working directory: {error}"), 1),
+    let config = match read_configuration(dialect) {
+        Ok(config) => config,
+        Err(status) => return status,
     };
-    let environment = Environment::of_process();
-    let config = config::load(Sources { dialect, working_directory, environment, approve: None });
     if options.auth {
         return print(&match options.json {
             true => format!("{:#}", auth::as_json(&config)),
@@ -67,16 +62,92 @@ pub fn run(options: &Options) -> ExitCode {
         });
     }
     let words: Vec<String> = options.pattern.iter().map(|word| word.to_lowercase()).collect();
-    let fits = |endpoint: &&Endpoint| {
-        let text = format!("{} {}", full_id(&endpoint.model), endpoint.model.name).to_lowercase();
-        words.iter().all(|word| text.contains(word))
-    };
     let all = config.models();
-    let models: Vec<&Endpoint> = all.iter().filter(fits).collect();
+    let models: Vec<&Endpoint> = all.iter().filter(|endpoint| has_words(endpoint, &words)).collect();
     print(&match options.json {
         true => format!("{:#}", as_json(&config, &models, &words)),
         false => harmless_lines(as_text(&config, &models, &words).trim_end()),
     })
+}
+
+/// Prints the models that can be used as pi's `--list-models` does: a table and nothing else. Warnings go to stderr.
+pub fn list(words: &str, dialect: Dialect) -> ExitCode {
+    let config = match read_configuration(dialect) {
+        Ok(config) => config,
+        Err(status) => return status,
+    };
+    for warning in &config.warnings {
+        // stderr may be closed.
+        let _ = writeln!(io::stderr(), "Warning: {}", harmless_lines(&warning.to_string()));
+    }
+    let pattern: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    let all = config.models();
+    let usable: Vec<&Endpoint> =
+        all.iter().filter(|endpoint| config.keys.check(&endpoint.model).is_ok()).collect();
+    let mut models: Vec<&Endpoint> =
+        usable.iter().copied().filter(|endpoint| has_words(endpoint, &pattern)).collect();
+    models.sort_by(|one, other| {
+        let key = |endpoint: &Endpoint| (endpoint.model.provider.clone(), endpoint.model.id.clone());
+        key(one).cmp(&key(other))
+    });
+    print(&match models[..] {
+        [] if usable.is_empty() => {
+            "No models available; pi-rpc models says what each provider needs".to_owned()
+        }
+        [] => format!("No models matching \"{}\"", harmless_lines(words)),
+        _ => harmless_lines(table_of_pi(&models).trim_end_matches('\n')),
+    })
+}
+
+/// The table of `--list-models`. Source: pi 1.6.0, observed.
+fn table_of_pi(models: &[&Endpoint]) -> String {
+    let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
+    let mut rows = vec![["provider", "model", "context", "max-out", "thinking", "images"].map(str::to_owned)];
+    rows.extend(models.iter().map(|Endpoint { model, .. }| {
+        [
+            model.provider.clone(),
+            model.id.clone(),
+            tokens_of_pi(model.context_window),
+            tokens_of_pi(model.max_tokens),
+            yes(model.reasoning),
+            yes(model.input.contains(&InputKind::Image)),
+        ]
+    }));
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 6] = std::array::from_fn(width);
+    let lines = rows.iter().map(|row| {
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        format!("{}\n", cells.join("  "))
+    });
+    lines.collect()
+}
+
+/// A number of tokens as pi abbreviates it: `200K`, `16.4K`, `1M`.
+fn tokens_of_pi(tokens: u64) -> String {
+    let (unit, letter) = match tokens {
+        0..1_000 => return tokens.to_string(),
+        1_000..1_000_000 => (1_000, 'K'),
+        _ => (1_000_000, 'M'),
+    };
+    match tokens % unit {
+        0 => format!("{}{letter}", tokens / unit),
+        _ => format!("{:.1}{letter}", tokens as f64 / unit as f64),
+    }
+}
+
+/// The configuration of the process; the error is printed, and its exit status returned.
+fn read_configuration(dialect: Dialect) -> Result<Config, ExitCode> {
+    let working_directory =
+        std::env::current_dir().map_err(|error| refuse(&format!("the working directory: {error}"), 1))?;
+    let environment = Environment::of_process();
+    Ok(config::load(Sources { dialect, working_directory, environment, approve: None }))
+}
+
+/// Whether provider, id or name have all these words.
+fn has_words(endpoint: &Endpoint, words: &[String]) -> bool {
+    let text = format!("{} {}", full_id(&endpoint.model), endpoint.model.name).to_lowercase();
+    words.iter().all(|word| text.contains(word))
 }
 
 fn as_json(config: &Config, models: &[&Endpoint], words: &[String]) -> Value {

@@ -27,6 +27,14 @@ const MISSING: [(&str, &str); 5] = [
 const PACKAGES: &str = "this program writes no settings; edit packages in ~/.pi/agent/settings.json or .pi/settings.json, or \
     name the package by -e, which fetches it";
 
+/// What `auth` alone prints.
+const AUTH_USAGE: &str = "\
+Usage:
+  auth login PROVIDER [--api-key]
+  auth logout PROVIDER
+
+pi-rpc models --auth lists which credential each provider has. No credential is printed.";
+
 /// Runs a subcommand of pi that is none of ours; `None`: it is another command line.
 pub fn run(started_as: Option<&OsString>, words: &[OsString]) -> Option<ExitCode> {
     let mut words = words.iter().filter_map(|word| word.to_str());
@@ -88,10 +96,7 @@ fn auth(words: &[&str]) -> ExitCode {
         Some(name) => {
             refuse(&format!("auth {name}: no credential is printed here; expected login or logout"), 1)
         }
-        None => refuse(
-            "auth: expected login PROVIDER or logout PROVIDER; pi-rpc models --auth lists what is there",
-            1,
-        ),
+        None => print(AUTH_USAGE),
     }
 }
 

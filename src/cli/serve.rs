@@ -31,7 +31,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Ok(options) if options.version => return print(super::VERSION),
         Ok(HostOptions { list_models: Some(words), dialect, .. }) => {
             return match dialect.map_or_else(|| options::default_dialect(started_as), Ok) {
-                Ok(dialect) => models::run(&models::Options::from_list_models(&words, dialect)),
+                Ok(dialect) => models::list(&words, dialect),
                 Err(Refusal(text, status)) => refuse(&text, status),
             };
         }

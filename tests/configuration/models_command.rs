@@ -59,12 +59,25 @@ fn key_of_unsupported_api_is_named() {
 #[test]
 fn words_narrow_the_list() {
     let home = home();
-    for arguments in [&["models", "WORK", "elm"][..], &["--mode", "rpc", "--list-models", "work elm"]] {
-        let (stdout, _) = run(home.path(), arguments);
-        let models: Vec<&str> = stdout.lines().filter(|line| line.contains("128K")).collect();
-        assert_eq!(models, ["workshop/elm    128K    16K  -                   -           0      0"]);
-        assert!(!stdout.contains("oak-70b ") && !stdout.contains("Without a key"), "{stdout}");
-    }
+    let (stdout, _) = run(home.path(), &["models", "WORK", "elm"]);
+    let models: Vec<&str> = stdout.lines().filter(|line| line.contains("128K")).collect();
+    assert_eq!(models, ["workshop/elm    128K    16K  -                   -           0      0"]);
+    assert!(!stdout.contains("oak-70b ") && !stdout.contains("Without a key"), "{stdout}");
+}
+
+#[test]
+fn list_models_prints_only_the_table() {
+    let home = home();
+    let listed = |words: &str| run(home.path(), &["--mode", "rpc", "--list-models", words]);
+    let table = "provider  model    context  max-out  thinking  images\n\
+                 workshop  elm      128K     16.4K    no        no    \n\
+                 workshop  oak-70b  1M       900      yes       yes   \n";
+    assert_eq!(listed("work"), (table.to_owned(), String::new()));
+    assert_eq!(listed("fir"), ("No models matching \"fir\"\n".to_owned(), String::new()));
+    home.write("models.json", "{\"providers\": 1}");
+    let (stdout, stderr) = listed("work");
+    assert_eq!(stdout, "No models available; pi-rpc models says what each provider needs\n");
+    assert!(stderr.starts_with("Warning: Invalid models.json schema:\n"), "{stderr}");
 }
 
 #[test]
@@ -133,9 +146,11 @@ fn warnings_precede_the_list() {
 #[test]
 fn dialect_chooses_agent_directory() {
     let home = home();
-    let (stdout, _) = run(home.path(), &["--mode", "rpc", "--dialect", "xcsh", "--list-models"]);
+    let (stdout, _) = run(home.path(), &["models", "--dialect", "xcsh"]);
     let agent = home.path().join(".xcsh/agent").display().to_string();
     assert_eq!(stdout.lines().next(), Some(&*format!("Agent directory  {agent}")));
+    let (stdout, _) = run(home.path(), &["--mode", "rpc", "--dialect", "xcsh", "--list-models"]);
+    assert!(stdout.starts_with("No models available"), "{stdout}");
 }
 
 fn home() -> Home {

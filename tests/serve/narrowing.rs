@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, fs, process::Stdio};
 type Row = (&'static str, &'static str, &'static [&'static str], i32, &'static str);
 
 /// The options of `serve`, `host`, `acp` and `attach` that narrow.
-const NARROWING: [Row; 29] = [
+const NARROWING: [Row; 30] = [
     ("tools", "all other tools", &["--tools", "read,-bash"], 1, "--tools: "),
     ("no-tools", "all tools", &["--no-tool"], 2, "--no-tools"),
     ("no-builtin-tools", "the built-in tools", &["--no-builtin-tool"], 2, "--no-builtin-tools"),
@@ -41,8 +41,8 @@ const NARROWING: [Row; 29] = [
     ("max-output-file", "longer files", &["--max-output-file", "0"], 2, "--max-output-file 0"),
     ("max-output-files", "more files", &["--max-output-files", "0"], 2, "--max-output-files 0"),
     ("kept-output", "more output", &["--kept-output", "0"], 2, "--kept-output 0"),
-    ("token-file", "clients without a token", &["--token-file"], 2, "--token-file"),
-    ("auth-command", "clients without a token", &["--auth-command"], 2, "--auth-command"),
+    ("token-file", "clients without a token", &["--token-file"], 1, "--token-file"),
+    ("auth-command", "clients without a token", &["--auth-command"], 1, "--auth-command"),
 ];
 
 /// The other options: they choose, add or allow.

@@ -281,7 +281,7 @@ fn wrong_lists_are_refused() {
         (&["-xt", ""], 2, "--exclude-tools: got \"\", expected names of tools"),
         (&["-xt", " , "], 2, "--exclude-tools: got \" , \", expected names of tools"),
         (&["-xt", "-bash"], 2, "--exclude-tools: got \"-bash\", expected names of tools"),
-        (&["--tools"], 2, "missing argument for option '--tools'"),
+        (&["--tools"], 1, "missing argument for option '--tools'"),
         (&["--no-tools=false"], 2, "unexpected argument"),
         (&["-nt=false"], 2, "unexpected argument"),
         (&["-xtbash"], 2, "-x: unknown; did you mean -xt"),

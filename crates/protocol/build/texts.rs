@@ -85,9 +85,16 @@ fn texts(bundle: &Bundle) -> TokenStream {
 }
 
 fn placeholders(text: &Value) -> Vec<String> {
-    let text = match text {
-        Value::Object(by) => by.values().next().and_then(Value::as_str).unwrap_or_default(),
-        other => other.as_str().unwrap_or_default(),
+    let texts: Vec<&str> = match text {
+        Value::Object(by) => by.values().filter_map(Value::as_str).collect(),
+        other => other.as_str().into_iter().collect(),
     };
-    text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned()).collect()
+    let mut names: Vec<String> = Vec::new();
+    for part in texts.iter().flat_map(|text| text.split('{').skip(1)) {
+        let Some((name, _)) = part.split_once('}') else { continue };
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
 }

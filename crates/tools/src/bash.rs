@@ -18,10 +18,14 @@ use super::{
     },
     truncate::{Limits, size_text, truncate_tail},
 };
-use pi_rpc_protocol::{BashToolDetails, DialectTools, TruncationResult, TruncationUnit, number};
+use pi_rpc_protocol::{BashToolDetails, DialectTools, TruncationResult, TruncationUnit, number, texts};
 use pi_rpc_tool_specs::BashArguments;
 
-/// Runs `bash`. A timeout in the arguments overrides that of the options; 0 or less is ignored.
+/// The longest timeout that is not refused where timeouts are, in seconds: what pi's timers take.
+const LONGEST_TIMEOUT: f64 = 2_147_483.647;
+
+/// Runs `bash`. A timeout in the arguments overrides that of the options; one of 0 or less is refused or ignored, as the
+/// dialect says.
 pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Result<ToolOutput, String> {
     let ToolContext {
         call_id,
@@ -35,10 +39,18 @@ pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Resu
         delegate,
         ..
     } = context;
+    let delegate = delegate.filter(|delegate| delegate.runs_commands());
+    if let Some(progress) = progress.as_ref().filter(|_| rules.empty_first_update && delegate.is_none()) {
+        // The channel is still empty.
+        let _ = progress.try_send(ToolOutput { content: Vec::new(), ..ToolOutput::text("") });
+    }
+    if let Some(seconds) = arguments.timeout.filter(|_| rules.refuses_timeouts) {
+        check_timeout(seconds)?;
+    }
     if let Some(seconds) = arguments.timeout.filter(|seconds| *seconds > 0.0) {
         options.timeout = Duration::try_from_secs_f64(seconds).ok();
     }
-    if let Some(delegate) = delegate.filter(|delegate| delegate.runs_commands()) {
+    if let Some(delegate) = delegate {
         let timeout = options.timeout;
         let command = match &options.prefix {
             Some(prefix) => format!("{prefix}\n{}", arguments.command),
@@ -47,10 +59,6 @@ pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Resu
         let command = DelegatedCommand { call_id, command, directory: cwd, cancel, timeout };
         let outcome = delegate.run_command(command).await?;
         return Ok(to_output(tail_of(&outcome, options.limits), &options, rules));
-    }
-    if let Some(progress) = progress.as_ref().filter(|_| rules.empty_first_update) {
-        // The channel is still empty.
-        let _ = progress.try_send(ToolOutput { content: Vec::new(), ..ToolOutput::text("") });
     }
     let progress = progress.map(|sender| Progress { sender, render });
     let control = ShellControl { cancel, gate, progress, follower: None, processes };
@@ -62,6 +70,15 @@ pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Resu
         false => None,
     };
     Ok(ToolOutput { structured, ..to_output(outcome, &options, rules) })
+}
+
+/// Refuses a timeout that pi's timers do not take.
+fn check_timeout(seconds: f64) -> Result<(), String> {
+    match seconds {
+        seconds if seconds <= 0.0 => Err(texts::timeout_refused()),
+        seconds if seconds > LONGEST_TIMEOUT => Err(texts::timeout_too_long(&LONGEST_TIMEOUT.to_string())),
+        _ => Ok(()),
+    }
 }
 
 /// The outcome of a command that ran outside of this process.

@@ -93,9 +93,16 @@ fn read_lines(text: &str, arguments: &ReadArguments, context: &ToolContext) -> R
         return Err(format!("Offset {offset} is beyond end of file ({total} lines total)"));
     };
     // The line after the last one that the caller wants; `as` rounds down and stops at the ends of the range.
-    let after = arguments.limit.map_or(u64::MAX, |limit| first.saturating_add(limit as u64)).min(total + 1);
-    let end =
-        if after == first { start } else { line_start(text, after).map_or(text.len(), |next| next - 1) };
+    let after = match arguments.limit {
+        None => total as i64 + 1,
+        Some(limit) => (first as i64).saturating_add(limit as i64).min(total as i64 + 1),
+    };
+    // A negative limit may count from the end of the file, as a negative index does in pi.
+    let counted = if after < 1 { after + total as i64 } else { after };
+    let end = match u64::try_from(counted) {
+        Ok(after) if after > first => line_start(text, after).map_or(text.len(), |next| next - 1),
+        _ => start,
+    };
     let cut = truncate_head(&text[start..end], limits);
     let limit = size_text(MAX_BYTES);
     let last = (first + cut.output_lines).saturating_sub(1);
@@ -118,10 +125,10 @@ fn read_lines(text: &str, arguments: &ReadArguments, context: &ToolContext) -> R
             cut.content,
             last + 1
         ),
-        None if after <= total => format!(
+        None if after <= total as i64 => format!(
             "{}\n\n[{} more lines in file. Use offset={after} to continue.]",
             cut.content,
-            total + 1 - after
+            (total as i64 + 1).saturating_sub(after)
         ),
         None => cut.content.clone(),
     };

@@ -1,7 +1,7 @@
 //! Parsers of option values. A refusal names the option, the value and what was expected.
 
 use super::{LogFormat, Mode, Refusal};
-use crate::cli::{USAGE, tool_selection::check_tool_list, unknown_dialect};
+use crate::cli::{USAGE, USAGE_OF_PI, tool_selection::check_tool_list, unknown_dialect};
 use lexopt::ValueExt as _;
 use pi_rpc_files::secrets::check_passed;
 use pi_rpc_protocol::Dialect;
@@ -14,7 +14,7 @@ pub fn mode(name: &str) -> Result<Mode, Refusal> {
         "rpc" => Ok(Mode::Rpc),
         "json" => Ok(Mode::Json),
         "text" => Ok(Mode::Text),
-        _ => Err(Refusal(format!("--mode {name}: expected rpc, json or text"), USAGE)),
+        _ => Err(Refusal(format!("--mode {name}: expected rpc, json or text"), USAGE_OF_PI)),
     }
 }
 
@@ -109,7 +109,7 @@ pub fn expand_short(argument: &OsString) -> OsString {
 }
 
 pub fn text(parser: &mut lexopt::Parser) -> Result<String, Refusal> {
-    let usage = |error: lexopt::Error| Refusal(error.to_string(), USAGE);
+    let usage = |error: lexopt::Error| Refusal(error.to_string(), USAGE_OF_PI);
     parser.value().and_then(|value| value.string()).map_err(usage)
 }
 

@@ -466,11 +466,28 @@ fn problem(base: Base, error: &jsonschema::ValidationError) -> String {
     let path = error.instance_path().to_string();
     let path = path.trim_start_matches('/').replace('/', ".");
     let path = if path.is_empty() { "root".to_owned() } else { path };
+    let wrong_type = |wanted: &str| errors::argument_type(base, wanted, type_name(error.instance()));
     let reason = match error.kind() {
-        ValidationErrorKind::Type { kind: TypeKind::Single(wanted) } => format!("must be {wanted}"),
+        ValidationErrorKind::Type { kind: TypeKind::Single(wanted) } => wrong_type(wanted.as_str()),
+        ValidationErrorKind::Type { kind: TypeKind::Multiple(wanted) } => {
+            wrong_type(&wanted.iter().map(|wanted| wanted.as_str()).collect::<Vec<_>>().join(" or "))
+        }
         _ => error.to_string(),
     };
     format!("  - {path}: {reason}")
+}
+
+/// Name of the type of a value, in the words of JSON Schema.
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.as_f64().is_some_and(|number| number.fract() == 0.0) => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
 }
 
 #[cfg(test)]
