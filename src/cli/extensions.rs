@@ -89,6 +89,7 @@ pub fn find(
         agent_directory: agent.to_string_lossy().into_owned(),
         max_frame: extension::MAX_FRAME,
         emits_title: environment.get(EMIT_TITLE).is_some_and(on),
+        hides_ui: options.no_ui,
         confirm: options.confirm_tools.clone(),
         confirm_unmatched,
         clear_todos_after: config.settings.clear_todos_after(CLEAR_AFTER),

@@ -23,7 +23,7 @@ use values::{
 pub use help::{HELP, HelpOption, help_groups, help_options};
 
 /// The options that take something away from a session. A misspelt one is refused: ignored, it would leave all of it.
-pub const NARROWING_OPTIONS: [&str; 17] = [
+pub const NARROWING_OPTIONS: [&str; 18] = [
     "tools",
     "no-tools",
     "no-builtin-tools",
@@ -34,6 +34,7 @@ pub const NARROWING_OPTIONS: [&str; 17] = [
     "no-skills",
     "no-prompt-templates",
     "no-extensions",
+    "no-ui",
     "no-mcp",
     "no-approve",
     "no-session",
@@ -108,6 +109,8 @@ pub struct HostOptions {
     pub extensions: Vec<String>,
     /// `--no-extensions`: loads only those of `--extension`.
     pub no_extensions: bool,
+    /// `--no-ui`: sends no requests of extensions to the user, in dialects that have the option.
+    pub no_ui: bool,
     /// `--no-mcp`: connects no servers of `mcp.json`.
     pub no_mcp: bool,
     /// Whether servers of `mcp.json` will add tools; no option says so.
@@ -287,6 +290,9 @@ const BUILT_IN_EXTENSION: &str = "builtin:";
 const NO_BUILT_IN: &str = "pi's built-in extensions are part of pi and not of this program; MCP servers of mcp.json are connected \
     without the option";
 
+/// The option of omp that hides what extensions ask and tell the user.
+const NO_UI: &str = "--no-ui";
+
 /// Ignored options of pi with a value.
 const IGNORED_WITH_VALUE: [&str; 4] = ["theme", "permission-mode", "use-theme", "tui-mode"];
 
@@ -346,6 +352,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                 options.extensions.push(named);
             }
             Long("no-extensions") => options.no_extensions = true,
+            Long("no-ui") => options.no_ui = true,
             Long("no-mcp") => options.no_mcp = true,
             Long("require-extensions") => options.require_extensions = Some(true),
             Long("keep-going") => options.require_extensions = Some(false),
@@ -503,6 +510,16 @@ impl HostOptions {
             (Some(Mode::Text), _) | (None, true) => Some(PrintFormat::Answer),
             (Some(Mode::Rpc), _) | (None, false) => None,
         }
+    }
+
+    /// Takes the options that the dialect does not have for unknown ones.
+    pub fn in_dialect(mut self, dialect: Dialect) -> Self {
+        if self.no_ui && !dialect.record().can_hide_ui {
+            self.no_ui = false;
+            self.ignored.push(NO_UI.to_owned());
+            self.unknown.push(NO_UI.to_owned());
+        }
+        self
     }
 
     fn set_session(&mut self, requested: SessionStart) -> Result<(), Refusal> {

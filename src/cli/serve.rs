@@ -135,6 +135,7 @@ fn resolve(
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let environment = options.environment(dialect)?;
+    let options = options.in_dialect(dialect);
     let config =
         load_session_config(dialect, &options, arguments, &directory, &environment, Secrets::default(), None);
     let secrets = config.keys.secrets();

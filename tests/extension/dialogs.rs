@@ -380,3 +380,28 @@ fn snapshot(name: &str, text: &str) {
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!(name.to_owned(), text));
 }
+
+#[test]
+fn hidden_dialogs_get_their_default_at_once() {
+    let notice = json!({ "method": "notify", "message": "Look" });
+    for method in METHODS {
+        let extension = Extension::new("a", json!({ "commands": [{ "name": "ask" }] }))
+            .on("command ask", [ui_of_none("said", notice.clone()), ui("mine", request(method, None))])
+            .on("ui_answer mine", [done()]);
+        let played = scenario(json!([]))
+            .extension_setup(pi_rpc::engine::ExtensionSetup { hides_ui: true, ..Default::default() })
+            .extended(extension)
+            .host(10, prompt("p", "/ask"))
+            .play(Dialect::Omp183);
+        assert_eq!(played.frames("extension_ui_request").count(), 0, "{}", played.log);
+        let answers: Vec<&Value> = played
+            .steps
+            .iter()
+            .map(|step| &step.frame)
+            .filter(|frame| frame["type"] == "ui_answer")
+            .collect();
+        assert_eq!(answers.len(), 1, "{}", played.log);
+        let hello = played.steps.iter().find(|step| step.frame["type"] == "hello").expect("a hello");
+        assert_eq!(hello.frame["hasUi"], false, "{}", played.log);
+    }
+}

@@ -24,6 +24,7 @@ const NARROWING: [Row; 30] = [
     ("no-skills", "skills", &["--no-skill"], 2, "--no-skills"),
     ("no-prompt-templates", "templates", &["--no-prompt-template"], 2, "--no-prompt-templates"),
     ("no-extensions", "extensions", &["--no-extension"], 2, "--no-extensions"),
+    ("no-ui", "requests to the user", &["--no-iu"], 2, "--no-ui"),
     ("no-mcp", "MCP servers", &["--no-mpc"], 2, "--no-mcp"),
     ("require-extensions", "servers without them", &["--require-extension"], 2, "--require-extensions"),
     ("no-approve", "the project's code", &["--no-aprove"], 2, "--no-approve"),

@@ -21,8 +21,8 @@ use crate::{
 };
 use pi_rpc_machine::{Carried, Lifecycle, LifecycleEvent, Machine, Rule, Step, SwitchEvent, Violation};
 use pi_rpc_protocol::{
-    AgentMessage, AgentSessionEvent, AssistantMessage, Dialect, Emission, FlowState, Inbound, LineError,
-    Outbound, Side, ToolResultMessage, read,
+    AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantMessage, Dialect, Emission, FlowState,
+    Inbound, LineError, Outbound, Side, ToolResultMessage, read,
 };
 use std::{collections::VecDeque, time::Duration};
 
@@ -75,7 +75,8 @@ pub enum Next {
 enum Cause {
     /// A frame to emit.
     Frame(Emission),
-    /// An event that only the extensions see, because the shutdown withholds events from the host.
+    /// An event that only the extensions see, because the shutdown withholds events from the host, or because the host has
+    /// selected others.
     Withheld(Emission),
     /// A step that no frame announces.
     Step(Step),
@@ -396,7 +397,11 @@ impl Activity {
 impl Engine {
     /// Emits a frame that brings no data to the state after it.
     pub(crate) fn emit(&mut self, emission: impl Into<Emission>) {
-        self.transition(Cause::Frame(emission.into()), Next::Kept);
+        let emission = emission.into();
+        let is_kept_back = matches!(emission, Emission::Update(_))
+            && self.is_kept_back(AgentSessionEventKind::MessageUpdate);
+        let cause = if is_kept_back { Cause::Withheld(emission) } else { Cause::Frame(emission) };
+        self.transition(cause, Next::Kept);
     }
 
     /// Emits an event that brings no data to the state after it.
@@ -412,7 +417,7 @@ impl Engine {
         let kind = event.kind();
         let emission = Emission::from(Outbound::AgentSessionEvent(event));
         let awaited = self.extensions.awaited_event(&emission).map(|event| (kind, event));
-        let cause = match self.withholds_events() {
+        let cause = match self.withholds_events() || self.is_kept_back(kind) {
             true => Cause::Withheld(emission),
             false => Cause::Frame(emission),
         };

@@ -108,6 +108,8 @@ impl Engine {
             RpcCommand::Fork(it) => self.request_session_change(it.into()),
             RpcCommand::Branch(it) => self.request_session_change(it.into()),
             RpcCommand::Clone(it) => self.request_session_change(it.into()),
+            RpcCommand::OpenSession(it) => self.find_newest_session(it),
+            RpcCommand::SetEventFilter(it) => self.set_event_filter(it),
             RpcCommand::Compact(it) => self.schedule_between_runs(gate, AfterRun::Compact(it)),
             RpcCommand::ExportHtml(it) => self.export(it),
             RpcCommand::GetForkMessages(_) => {
@@ -224,8 +226,6 @@ impl Engine {
             | RpcCommand::GetIntegrations(_)
             | RpcCommand::Handoff(_)
             | RpcCommand::SetHostUriSchemes(_)
-            | RpcCommand::OpenSession(_)
-            | RpcCommand::SetEventFilter(_)
             | RpcCommand::GetSubagentMessages(_) => {}
         }
     }

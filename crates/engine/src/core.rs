@@ -58,6 +58,8 @@ pub struct Engine {
     pub(crate) ids: Ids,
     pub(crate) now: Now,
     pub(crate) held_frames: HeldFrames,
+    /// The types of the events that are sent; `None`: all.
+    pub(crate) sent_events: Option<Vec<String>>,
     outputs: VecDeque<Output>,
 }
 
@@ -113,8 +115,10 @@ impl Engine {
             ids: Ids::new(setup.seed),
             now,
             held_frames: HeldFrames::default(),
+            sent_events: None,
             outputs: VecDeque::new(),
         };
+        engine.extensions.hides_ui = setup.extension_setup.hides_ui;
         engine.extensions.is_project_untrusted = setup.extension_setup.is_project_untrusted;
         engine.tools.consent_patterns =
             ConsentPatterns::new(&setup.extension_setup.confirm, &setup.extension_setup.confirm_unmatched);
@@ -212,6 +216,7 @@ impl Engine {
             Input::Stored => self.on_stored(),
             Input::StoreFailed(reason) => self.on_store_failed(&reason),
             Input::SessionOpened(opened) => self.on_session_opened(*opened),
+            Input::NewestSessionFound { folder, file } => self.on_newest_session_found(folder, file),
             Input::QueryAnswered { to, answer } => self.send_to_extension(to, *answer),
             Input::ProviderChanged(provided) => self.on_provider_changed(provided),
             Input::ModelSelected(selected) => self.on_model_selected(selected),

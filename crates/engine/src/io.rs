@@ -131,6 +131,13 @@ pub enum Input {
     StoreFailed(String),
     /// The result of the outstanding [`Output::OpenSession`].
     SessionOpened(Box<Result<OpenedSession, String>>),
+    /// The result of the [`Output::FindNewestSession`] just polled.
+    NewestSessionFound {
+        /// The directory, absolute.
+        folder: PathBuf,
+        /// The session's file, if there is one.
+        file: Option<PathBuf>,
+    },
     /// The result of the outstanding [`Output::WritePage`].
     FileWritten(Result<(), String>),
     /// The result of the [`Output::FindResources`] just polled.
@@ -249,6 +256,9 @@ pub enum Output {
     /// Opens the file of another session and closes the one before; answered by [`Input::SessionOpened`]. If it cannot
     /// be opened, the one before stays.
     OpenSession(PathBuf),
+    /// Finds the session in this folder that was written last and has entries; relative paths are of the process's
+    /// directory. Answered by [`Input::NewestSessionFound`].
+    FindNewestSession(PathBuf),
     /// Closes the session's file: another session begins.
     CloseSession,
     /// Writes a session as a page for people; answered by [`Input::FileWritten`].

@@ -83,6 +83,7 @@ mod commands;
 pub mod consent;
 mod consent_patterns;
 mod core;
+mod event_filter;
 mod extension_models;
 mod extension_outcomes;
 mod extensions;

@@ -6,7 +6,7 @@
 use crate::{
     actions::task::ActionTasks, io::CallId, prompt::Expansion, run::partial_message::PartialMessage,
 };
-use pi_rpc_protocol::{RequestId, RpcSuccess, SetModelCommand, SwitchSessionCommand};
+use pi_rpc_protocol::{ContinueSessionCommand, RequestId, RpcSuccess, SetModelCommand, SwitchSessionCommand};
 use pi_rpc_session::BranchPreparation;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -62,11 +62,22 @@ impl LoginRequests {
     }
 }
 
+/// The command that opens the file of another session.
+#[derive(Debug)]
+pub enum SessionOpening {
+    /// `switch_session`.
+    Switch(SwitchSessionCommand),
+    /// `open_session`, by its id.
+    Continue(Option<RequestId>),
+}
+
 /// Requests of files; one is outstanding at a time.
 #[derive(Debug, Default)]
 pub struct FileRequests {
-    /// Opening another session, for `switch_session`.
-    pub session: Option<SwitchSessionCommand>,
+    /// Opening the file of another session.
+    pub session: Option<SessionOpening>,
+    /// Finding the newest session of a directory, for `open_session`, in the order of the commands.
+    pub newest: VecDeque<ContinueSessionCommand>,
     /// Writing a page, for `export_html`.
     pub page: Option<PageRequest>,
     /// Reading a skill, for the text that calls it.

@@ -68,6 +68,8 @@ pub struct ExtensionSetup {
     pub max_frame: u64,
     /// Whether titles are emitted in dialects that emit them on demand.
     pub emits_title: bool,
+    /// Whether nothing that extensions ask or tell the user is shown: dialogs get their default at once.
+    pub hides_ui: bool,
     /// Names and globs of the tools whose calls need the host's consent.
     pub confirm: Vec<String>,
     /// Patterns that match no tool of the server; until each has matched a tool, every call needs consent.

@@ -353,6 +353,10 @@ impl SessionTask {
         if let Err(reason) = field_lengths::check_command(command) {
             return Some(refused(reason));
         }
+        // A session of a host may have several clients, and the host says where its file is.
+        if matches!(command, RpcCommand::SetEventFilter(_) | RpcCommand::OpenSession(_)) {
+            return Some(refused(format!("{}: not in a session of a host", command.kind())));
+        }
         let checked = principal.check_command(command, &place, Instant::now());
         let checked = checked.and_then(|()| match principal.limits == self.owner.limits {
             true => Ok(()),

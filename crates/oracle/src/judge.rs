@@ -95,6 +95,8 @@ struct Process {
     deadlines: VecDeque<(f64, String)>,
     /// The time of the last line of either side.
     last: f64,
+    /// Whether the server sends selected events alone: from then on only lines by themselves are judged.
+    is_filtered: bool,
     /// How the host takes additions that it does not know.
     tolerance: Tolerance,
     end: ServerExit,
@@ -166,12 +168,22 @@ impl Judge {
         if matches!(record.direction, Direction::In | Direction::Out) {
             self.process.last = record.t;
         }
+        self.keep_of_lines(&mut violations);
         self.findings(violations)
+    }
+
+    /// Drops what needs the events before, once they are filtered.
+    fn keep_of_lines(&self, violations: &mut Vec<Violation>) {
+        if self.process.is_filtered {
+            let of_line = [Rule::Framing, Rule::Schema, Rule::UnknownType, Rule::ChunkSeries];
+            violations.retain(|violation| of_line.contains(&violation.rule));
+        }
     }
 
     /// Ends the recording, and returns findings about what is still owed.
     pub fn finish(&mut self) -> Vec<Finding> {
-        let violations = self.end_process();
+        let mut violations = self.end_process();
+        self.keep_of_lines(&mut violations);
         self.findings(violations)
     }
 
@@ -382,6 +394,7 @@ impl Judge {
                     self.process.was_at_rest = false;
                 }
                 self.process.has_chunks |= selects_chunks(&frame);
+                self.process.is_filtered |= filters_events(&frame);
                 self.track_dialog(&frame);
                 let emission = Emission::Frame(frame);
                 let broken = self.machine.observe(&emission, cut);
@@ -608,6 +621,14 @@ fn without_id(text: &str) -> Option<String> {
     let mut frame: Value = serde_json::from_str(text).ok()?;
     frame.as_object_mut()?.shift_remove("id");
     Some(frame.to_string())
+}
+
+/// Whether a frame of the server tells that only selected events are sent from now on.
+const fn filters_events(frame: &Outbound) -> bool {
+    match frame {
+        Outbound::Response(RpcResponse::Success(RpcSuccess::SetEventFilter(it))) => it.data.events.is_some(),
+        _ => false,
+    }
 }
 
 /// Whether a frame of the server selects a version of the protocol with chunks.

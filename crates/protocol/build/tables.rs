@@ -428,8 +428,12 @@ fn events(bundle: &Bundle) -> Result<TokenStream, String> {
     };
     let named = branches.iter().filter(|(_, name)| bundle.defs[*name]["properties"].get("id").is_some());
     let named = named.map(|(value, _)| camel(value));
+    let unfiltered = branches.iter().filter(|(_, name)| bundle.defs[*name]["x-unfiltered"] == true);
+    let unfiltered = unfiltered.map(|(value, _)| camel(value));
     Ok(quote! {
         impl AgentSessionEventKind {
+            /// Whether `set_event_filter` selects whether the event is sent.
+            pub const fn is_filtered(self) -> bool { !matches!(self, #(Self::#unfiltered)|*) }
             /// Whether the event has the `id` of the command that it belongs to.
             pub const fn has_id(self) -> bool { matches!(self, #(Self::#named)|*) }
         }

@@ -21,10 +21,10 @@ use pi_rpc_page::{self as page, PageOptions};
 use pi_rpc_prompt::Instructions;
 use pi_rpc_protocol::{Dialect, Emission, ThinkingLevel};
 use pi_rpc_session::{OpenedSession, Stamp};
-use pi_rpc_session_store::Store;
+use pi_rpc_session_store::{Store, find_newest_with_entries};
 use std::{
     collections::BTreeSet,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -278,6 +278,13 @@ impl Runner {
                     if let Some(opened) = disk.open(path) {
                         engine.handle(opened, clock.now());
                     }
+                }
+                Output::FindNewestSession(folder) => {
+                    let folder = in_directory(&tasks.tool_environment.directory, folder);
+                    // The directory of a server may itself be relative.
+                    let folder = path::absolute(&folder).unwrap_or(folder);
+                    let file = find_newest_with_entries(&folder);
+                    engine.handle(Input::NewestSessionFound { folder, file }, clock.now());
                 }
                 Output::CloseSession => disk.release(),
                 Output::HurryStore => disk.shorten_deadline(),

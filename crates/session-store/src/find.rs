@@ -4,7 +4,7 @@ use pi_rpc_session::head::LineHead;
 use std::{
     cmp::Reverse,
     fs::{self, File},
-    io::{BufRead as _, BufReader, Read as _},
+    io::{BufRead, BufReader, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -56,6 +56,18 @@ pub fn find_newest_seen(directory: &Path, is_seen: &dyn Fn(&Path) -> bool) -> Op
     // Of files with equal times, the one with the later name.
     files.sort_unstable();
     files.into_iter().map(|(_, Reverse(path))| path).find(|path| header(path).is_some() && is_seen(path))
+}
+
+/// Finds the session in `directory` that was written last, among those with entries behind their header.
+pub fn find_newest_with_entries(directory: &Path) -> Option<PathBuf> {
+    find_newest_seen(directory, &|path| File::open(path).is_ok_and(|file| has_entries(&file)))
+}
+
+/// Whether a session has entries behind its header. Their beginning is enough, as they may be long.
+fn has_entries(file: &File) -> bool {
+    let mut reader = BufReader::new(file);
+    let has_header = read_header(&mut reader.by_ref().take(LONGEST_HEADER)).is_some();
+    has_header && reader.fill_buf().is_ok_and(|rest| rest.iter().any(|byte| !byte.is_ascii_whitespace()))
 }
 
 /// Finds the session whose id is or begins with `prefix`: in the directory `own`, else in the directories inside
@@ -147,7 +159,12 @@ fn header(path: &Path) -> Option<SessionCandidate> {
 
 /// Reads id and working directory from the header of a file; `None`: it is no session.
 fn header_of(file: &File) -> Option<(String, String)> {
-    let (mut reader, mut line) = (BufReader::new(file.take(LONGEST_HEADER)), Vec::new());
+    read_header(&mut BufReader::new(file.take(LONGEST_HEADER)))
+}
+
+/// Reads id and working directory from the header at the beginning of a session.
+fn read_header(reader: &mut impl BufRead) -> Option<(String, String)> {
+    let mut line = Vec::new();
     reader.read_until(b'\n', &mut line).ok()?;
     // Files of omp begin with a line for the name.
     if serde_json::from_slice::<LineHead>(&line).ok()?.kind.as_deref() == Some("title") {

@@ -41,5 +41,5 @@ mod open_file;
 pub use file::{OpenError, Store, SyncPolicy, WriteError};
 pub use find::{
     FindError, SessionLocation, find_by_id, find_by_prefix, find_newest, find_newest_seen,
-    find_seen_by_prefix, is_session_file, working_directory,
+    find_newest_with_entries, find_seen_by_prefix, is_session_file, working_directory,
 };

@@ -47,6 +47,14 @@ impl Disk {
         self.files.keys().map(PathBuf::as_path)
     }
 
+    /// Session of a folder whose file has the last name and entries behind its header.
+    pub fn newest(&self, folder: &Path) -> Option<PathBuf> {
+        let here = self.files.iter().rev().filter(|(path, _)| path.parent() == Some(folder));
+        let mut with_entries =
+            here.filter(|(_, bytes)| bytes.iter().filter(|byte| **byte == b'\n').count() > 1);
+        with_entries.next().map(|(path, _)| path.clone())
+    }
+
     /// Path of the open session file, if the file exists.
     pub fn open_file(&self) -> Option<&Path> {
         self.open.as_deref().filter(|path| self.files.contains_key(*path))

@@ -383,6 +383,10 @@ impl<'s> World<'s> {
                     };
                     self.engine.handle(Input::SessionOpened(Box::new(opened)), at(self.now));
                 }
+                Output::FindNewestSession(folder) => {
+                    let file = self.played.disk.newest(&folder);
+                    self.engine.handle(Input::NewestSessionFound { folder, file }, at(self.now));
+                }
                 Output::WritePage { path, .. } => {
                     self.write("#", &format!("page {}", path.display()));
                     self.engine.handle(Input::FileWritten(Ok(())), at(self.now));

@@ -75,6 +75,8 @@ Extensions:
                                18.19, from PI_RPC_NODE or PATH); a folder of either; a package (npm:NAME,
                                git:HOST/PATH, a folder); repeatable
   -ne, --no-extensions         Load no extensions except those of --extension
+  --no-ui                      Show nothing that extensions ask or tell the user; dialogs get their default at once
+                               (omp@18.3)
   --no-mcp                     Connect no MCP servers of mcp.json
   --require-extensions         Refuse to start, with status 1, if an extension cannot be loaded, so that no tool is offered
                                that it was to guard (pi-1; host and acp refuse the session, in every dialect)

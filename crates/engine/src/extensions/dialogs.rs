@@ -39,6 +39,9 @@ impl ExtensionHost {
             let text = errors::too_many_dialogs(context.dialect.base(), &MAX_DIALOGS.to_string());
             return self.report_bad_line(process, &text, context);
         }
+        if self.hides_ui {
+            return self.respond_to_dialog(process, own, None);
+        }
         if context.lifecycle.is_input_over() || origin.is_some_and(|origin| self.is_cancelled(origin)) {
             return self.resolve_unshown(place, process, own, origin);
         }
@@ -221,7 +224,11 @@ impl ExtensionHost {
             _ => false,
         };
         // Once events are withheld, the original would have exited.
-        if !is_hidden && context.lifecycle.is_greeted() && (live || !context.withholds_events) {
+        if !is_hidden
+            && !self.hides_ui
+            && context.lifecycle.is_greeted()
+            && (live || !context.withholds_events)
+        {
             request.set_id(ui_id(context));
             self.push(ExtensionOutput::Emit(Outbound::ExtensionUIRequest(request)));
         }

@@ -37,6 +37,8 @@ pub struct ExtensionHost {
     pub(super) max_frame: u64,
     /// Titles are emitted in dialects that emit them on demand.
     pub emits_title: bool,
+    /// Nothing that extensions ask or tell the user is shown.
+    pub hides_ui: bool,
     /// Extensions are told that the project is not trusted.
     pub is_project_untrusted: bool,
     /// An extension has replaced a message of which the host may have seen deltas.
@@ -190,6 +192,7 @@ impl ExtensionHost {
             agent_directory,
             max_frame,
             emits_title,
+            hides_ui: false,
             is_project_untrusted: false,
             has_replaced_message: false,
             hosted,

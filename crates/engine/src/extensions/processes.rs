@@ -247,6 +247,7 @@ impl ExtensionHost {
             api: hosted.map(|_| context.dialect.record().extension_api.as_str().to_owned()),
             version: hosted.map(|_| env!("CARGO_PKG_VERSION").to_owned()),
             arguments: hosted.map(|hosted| hosted.arguments.clone()),
+            has_ui: self.hides_ui.then_some(false),
             project_trusted: hosted.filter(|_| self.is_project_untrusted).map(|_| false),
             members: hosted.map(|hosted| {
                 let member = |it: &ExtensionMember| ExtensionMember {

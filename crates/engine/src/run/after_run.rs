@@ -8,7 +8,7 @@ use crate::{
         deferred::AfterRun,
         state::EndedRun,
     },
-    store::next_session::NextSession,
+    store::next_session::{NewestSession, NextSession},
 };
 use pi_rpc_protocol::{HookName, RpcCommandKind, ShutdownHook, ShutdownReason, StopReason, errors};
 
@@ -19,6 +19,10 @@ impl Engine {
         let (reason, target_session_file) = match session {
             NextSession::New(_) => (ShutdownReason::New, None),
             NextSession::File(it) => (ShutdownReason::Resume, Some(it.session_path.clone())),
+            NextSession::Newest(NewestSession { file, .. }) => match file {
+                Some(file) => (ShutdownReason::Resume, Some(file.to_string_lossy().into_owned())),
+                None => (ShutdownReason::New, None),
+            },
             NextSession::Fork(_) | NextSession::Clone(_) => (ShutdownReason::Fork, None),
         };
         if !self.is_hooked(HookName::SessionShutdown) {

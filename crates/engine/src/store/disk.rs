@@ -26,6 +26,7 @@ impl Engine {
             Input::Stored
             | Input::StoreFailed(_)
             | Input::SessionOpened(_)
+            | Input::NewestSessionFound { .. }
             | Input::FileWritten(_)
             | Input::ResourcesFound(_)
             | Input::FileRead(_)

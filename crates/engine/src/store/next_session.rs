@@ -1,9 +1,10 @@
 //! Commands that change to another session.
 
 use pi_rpc_protocol::{
-    BranchCommand, CloneCommand, ForkCommand, NewSessionCommand, RequestId, RpcCommandKind,
-    SwitchSessionCommand,
+    BranchCommand, CloneCommand, ContinueSessionCommand, ForkCommand, NewSessionCommand, RequestId,
+    RpcCommandKind, SwitchSessionCommand,
 };
+use std::path::PathBuf;
 
 /// The session that a command changes to.
 #[derive(Debug)]
@@ -16,6 +17,17 @@ pub enum NextSession {
     Fork(Fork),
     /// A copy of the current branch; with the request's id.
     Clone(Option<RequestId>),
+    /// The newest session of a directory, or a new one there.
+    Newest(NewestSession),
+}
+
+/// The newest session of a directory that has entries.
+#[derive(Debug)]
+pub struct NewestSession {
+    /// The command.
+    pub command: ContinueSessionCommand,
+    /// Its file; `None`: there is none, and a new session begins there.
+    pub file: Option<PathBuf>,
 }
 
 /// A fork of the session at one entry.
@@ -37,6 +49,7 @@ impl NextSession {
             Self::File(_) => RpcCommandKind::SwitchSession,
             Self::Fork(fork) => fork.kind,
             Self::Clone(_) => RpcCommandKind::Clone,
+            Self::Newest(_) => RpcCommandKind::OpenSession,
         }
     }
 }

@@ -6,23 +6,27 @@ use crate::{
     extensions::{hook::Hook, process::FailureSource},
     io::Output,
     prompt::Recipient,
-    requests::PageRequest,
+    requests::{PageRequest, SessionOpening},
     run::deferred::AfterRun,
     store::{
         after_append::{AfterAppend, ChangeResponse},
-        next_session::{Fork, NextSession},
+        next_session::{Fork, NewestSession, NextSession},
     },
     todos::list::TODO_WRITE,
 };
 use pi_rpc_protocol::{
-    BeforeForkHook, BeforeSwitchHook, BranchResponse, Check as _, CloneResponse, DialectCleansSessionName,
-    DialectExtensionApi, DialectForksFrom, ExportHtmlCommand, ExportHtmlResponse, ExportedFile, ForkPosition,
-    ForkResponse, ForkResult, ModelSelectSource, NewSessionCommand, NewSessionResponse, RequestId,
-    RpcCommandKind, RpcSuccess, SessionChange, SessionHeader, SessionStartReason, SwitchReason,
-    SwitchSessionCommand, SwitchSessionResponse, ThinkingLevel, errors,
+    BeforeForkHook, BeforeSwitchHook, BranchResponse, Check as _, CloneResponse, ContinueSessionCommand,
+    ContinueSessionResponse, ContinuedSession, DialectCleansSessionName, DialectExtensionApi,
+    DialectForksFrom, ExportHtmlCommand, ExportHtmlResponse, ExportedFile, ForkPosition, ForkResponse,
+    ForkResult, ModelSelectSource, NewSessionCommand, NewSessionResponse, RequestId, RpcCommandKind,
+    RpcSuccess, SessionChange, SessionHeader, SessionStartReason, SwitchReason, SwitchSessionCommand,
+    SwitchSessionResponse, ThinkingLevel, errors,
 };
 use pi_rpc_session::{NewEntry, OpenedSession, Session, file_name, new_header, session_id};
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 impl Engine {
     /// Serves a command that changes the session: sends the hook by which extensions may cancel; work goes on meanwhile.
@@ -35,6 +39,12 @@ impl Engine {
             NextSession::File(it) => {
                 let target_session_file = Some(it.session_path.clone());
                 let event = BeforeSwitchHook { reason: SwitchReason::Resume, target_session_file };
+                Hook::SessionBeforeSwitch { event, is_cancelled: false, next }
+            }
+            NextSession::Newest(NewestSession { file, .. }) => {
+                let reason = if file.is_some() { SwitchReason::Resume } else { SwitchReason::New };
+                let target_session_file = file.as_ref().map(|file| file.to_string_lossy().into_owned());
+                let event = BeforeSwitchHook { reason, target_session_file };
                 Hook::SessionBeforeSwitch { event, is_cancelled: false, next }
             }
             NextSession::Fork(Fork { id, kind, entry }) => {
@@ -85,7 +95,65 @@ impl Engine {
                 self.succeed(fork_response(id, kind, data));
             }
             NextSession::Clone(id) => self.succeed(CloneResponse { id, data }),
+            NextSession::Newest(NewestSession { command, .. }) => {
+                let response = self.continued_session(command.id, cancelled, false);
+                self.succeed(response);
+            }
         }
+    }
+
+    /// Serves `open_session`: finds the newest session of its directory. Source: oh-my-pi source.
+    pub(crate) fn find_newest_session(&mut self, command: ContinueSessionCommand) {
+        if self.store.place.folder.is_none() {
+            let text = errors::open_in_memory(self.dialect.base());
+            return self.handler_failed(command.id, RpcCommandKind::OpenSession, text);
+        }
+        if command.session_dir.trim().is_empty() {
+            let text = "sessionDir: expected a folder, got an empty text".to_owned();
+            return self.handler_failed(command.id, RpcCommandKind::OpenSession, text);
+        }
+        self.push(Output::FindNewestSession(command.session_dir.clone().into()));
+        self.requests.files.newest.push_back(command);
+    }
+
+    /// Handles what was found: the session that is open goes on, else it changes. `folder`: the directory, absolute.
+    pub(crate) fn on_newest_session_found(&mut self, folder: PathBuf, file: Option<PathBuf>) {
+        let Some(mut command) = self.requests.files.newest.pop_front() else { return };
+        if file.is_some() && file.as_deref() == self.store.session.file() {
+            let response = self.continued_session(command.id, false, true);
+            return self.succeed(response);
+        }
+        command.session_dir = folder.to_string_lossy().into_owned();
+        self.request_session_change(NextSession::Newest(NewestSession { command, file }));
+    }
+
+    /// Opens the newest session of a directory, or begins one there.
+    fn continue_session(&mut self, NewestSession { command, file }: NewestSession) {
+        self.store.place.folder = Some(PathBuf::from(command.session_dir).into());
+        match file {
+            Some(file) => {
+                self.push(Output::OpenSession(file));
+                self.requests.files.session = Some(SessionOpening::Continue(command.id));
+            }
+            None => {
+                let previous = self.start_session(None);
+                self.push(Output::CloseSession);
+                let response = self.continued_session(command.id, false, false);
+                self.respond_after_session_start(SessionStartReason::New, previous, response);
+            }
+        }
+    }
+
+    /// The response to `open_session`, about the session that is open now.
+    fn continued_session(
+        &self,
+        id: Option<RequestId>,
+        cancelled: bool,
+        resumed: bool,
+    ) -> ContinueSessionResponse {
+        let session_id = self.store.session.id().to_owned();
+        let data = ContinuedSession { cancelled, resumed, session_id, session_file: self.session_file() };
+        ContinueSessionResponse { id, data }
     }
 
     /// Changes to another session.
@@ -95,12 +163,23 @@ impl Engine {
             NextSession::File(command) => self.switch_session(command),
             NextSession::Fork(fork) => self.fork(fork),
             NextSession::Clone(id) => self.clone_session(id),
+            NextSession::Newest(newest) => self.continue_session(newest),
         }
     }
 
     /// Changes to a new session.
     fn new_session(&mut self, command: NewSessionCommand) {
-        let parent = command.parent_session.filter(|path| !path.is_empty());
+        let previous = self.start_session(command.parent_session.filter(|path| !path.is_empty()));
+        for message in self.take_first_messages(command.id.as_ref()) {
+            self.append(NewEntry::Message(message.into()));
+        }
+        self.push(Output::CloseSession);
+        let response = NewSessionResponse { id: command.id, data: SessionChange { cancelled: false } };
+        self.respond_after_session_start(SessionStartReason::New, previous, response);
+    }
+
+    /// Begins a session without messages; returns the file of the one before.
+    fn start_session(&mut self, parent: Option<String>) -> Option<String> {
         let (header, file) = self.new_session_file(parent);
         let previous = self.session_file();
         self.replace_session(Session::new(header, file));
@@ -110,26 +189,25 @@ impl Engine {
             self.append_model();
         }
         self.append_deferred(NewEntry::Level(self.models.level));
-        for message in self.take_first_messages(command.id.as_ref()) {
-            self.append(NewEntry::Message(message.into()));
-        }
-        self.push(Output::CloseSession);
-        let response = NewSessionResponse { id: command.id, data: SessionChange { cancelled: false } };
-        self.respond_after_session_start(SessionStartReason::New, previous, response);
+        previous
     }
 
     /// Opens another session; goes on in [`on_session_opened`](Self::on_session_opened).
     fn switch_session(&mut self, command: SwitchSessionCommand) {
         self.push(Output::OpenSession(command.session_path.clone().into()));
-        self.requests.files.session = Some(command);
+        self.requests.files.session = Some(SessionOpening::Switch(command));
     }
 
     /// Handles the result of opening another session.
     pub(crate) fn on_session_opened(&mut self, opened: Result<OpenedSession, String>) {
-        let Some(SwitchSessionCommand { id, .. }) = self.requests.files.session.take() else { return };
+        let Some(opening) = self.requests.files.session.take() else { return };
         match opened {
             Err(text) => {
-                self.handler_failed(id, RpcCommandKind::SwitchSession, text);
+                let (id, kind) = match opening {
+                    SessionOpening::Switch(command) => (command.id, RpcCommandKind::SwitchSession),
+                    SessionOpening::Continue(id) => (id, RpcCommandKind::OpenSession),
+                };
+                self.handler_failed(id, kind, text);
                 self.notify_session_kept();
             }
             Ok(opened) => {
@@ -143,7 +221,12 @@ impl Engine {
                 if matches!(api, DialectExtensionApi::V052 | DialectExtensionApi::V058) {
                     self.notify_model_change((model, self.models.level), ModelSelectSource::Restore);
                 }
-                let response = SwitchSessionResponse { id, data: SessionChange { cancelled: false } };
+                let response: RpcSuccess = match opening {
+                    SessionOpening::Switch(SwitchSessionCommand { id, .. }) => {
+                        SwitchSessionResponse { id, data: SessionChange { cancelled: false } }.into()
+                    }
+                    SessionOpening::Continue(id) => self.continued_session(id, false, true).into(),
+                };
                 self.respond_after_session_start(SessionStartReason::Resume, previous, response);
             }
         }

@@ -13,6 +13,7 @@ mod hung_disk;
 mod logins;
 mod models;
 mod omp;
+mod omp183;
 mod persistence;
 mod queues;
 mod random;

@@ -237,6 +237,10 @@ impl KnownState {
             }
             return;
         }
+        // It may be any session of its folder, also the one that was open.
+        if matches!(command, RpcCommand::OpenSession(_)) {
+            return;
+        }
         // Id and file are none of the earlier ones.
         let ids = self.sessions.left.iter().filter_map(|session| session.id.clone());
         let ids = Knowledge::NoneOf(ids.map(MemberValue::SessionId).collect());

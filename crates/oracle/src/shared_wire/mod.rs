@@ -393,6 +393,10 @@ pub fn is_shared(direction: Direction, text: &str) -> Option<bool> {
     let command: Option<String> = line.value("command");
     match direction {
         Direction::In if kind == Command::GetProtocolInfo.as_str() => None,
+        // omp has a command of that name, which names a folder.
+        Direction::In if kind == Command::OpenSession.as_str() && line.raw("sessionDir").is_some() => {
+            Some(false)
+        }
         // A command without a tag is refused by the process, or served by the only session.
         Direction::In => {
             (Command::parse(&kind).is_some() || line.value::<String>(TAG[0]).is_some()).then_some(true)

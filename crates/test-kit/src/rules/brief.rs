@@ -134,7 +134,11 @@ impl Watcher for Brief {
                 }
             }
             Input::Time => {}
-            Input::Stored | Input::StoreFailed(_) | Input::SessionOpened(_) | Input::FileWritten(_) => {
+            Input::Stored
+            | Input::StoreFailed(_)
+            | Input::SessionOpened(_)
+            | Input::NewestSessionFound { .. }
+            | Input::FileWritten(_) => {
                 return Err("nothing is kept in files here".to_owned());
             }
             Input::LoginsListed(_)
@@ -211,7 +215,7 @@ impl Watcher for Brief {
                 ensure!(self.shells.contains_key(call), "a shell was cancelled that was not at work");
                 Ok(())
             }
-            Output::CloseSession | Output::OpenSession(_) => Ok(()),
+            Output::CloseSession | Output::OpenSession(_) | Output::FindNewestSession(_) => Ok(()),
             Output::Store(_) | Output::HurryStore | Output::WritePage { .. } => {
                 Err("nothing is kept in files here".to_owned())
             }

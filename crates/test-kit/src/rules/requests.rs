@@ -131,6 +131,7 @@ impl Requests {
             Kind::AbortAndPrompt,
             Kind::NewSession,
             Kind::SwitchSession,
+            Kind::OpenSession,
             Kind::Fork,
             Kind::Branch,
             Kind::Compact,

@@ -34,7 +34,7 @@ export function createContext(host, generation) {
   return Object.defineProperties(ctx, {
     ui: property(() => host.ui),
     mode: property(() => "rpc"),
-    hasUI: property(() => true),
+    hasUI: property(() => host.hello.hasUi !== false),
     cwd: property(() => host.cwd),
     sessionManager: property(() => host.session),
     modelRegistry: property(() => host.models),
