@@ -136,6 +136,19 @@ fn response_hook_runs_before_first_delta() {
 }
 
 #[test]
+fn stream_hook_sees_every_event_in_order() {
+    let sees = r#"provider_stream_event() { echo "${line#*'"data":'}" >> seen; }"#;
+    let (_vendor, mut server) = server("anthropic-messages", &["provider_stream_event"], sees);
+    let frames = server.run("hi");
+    assert_eq!(of_type(&frames, "extension_error"), Vec::<&Value>::new());
+    let seen = std::fs::read_to_string(server.path("seen")).unwrap();
+    let kinds: Vec<&str> = seen.lines().filter_map(|line| line.split('"').nth(3)).collect();
+    assert_eq!((kinds.first(), kinds.last()), (Some(&"message_start"), Some(&"message_stop")), "{seen}");
+    assert!(kinds.contains(&"content_block_delta"), "{seen}");
+    server.finishes();
+}
+
+#[test]
 fn failing_provider_hook_is_reported_and_skipped() {
     let fails =
         r#"before_provider_request() { say '{"type":"failed","id":"'"$id"'","error":"no idea"}' >&3; }"#;

@@ -188,9 +188,9 @@ test("entries of a kind that is not supported add nothing", async (t) => {
 });
 
 test("an event that never comes is told of when it is registered for", async (t) => {
-  const extension = (pi) => pi.on("provider_stream_event", () => {});
+  const extension = (pi) => pi.on("cache_warming_decision", () => {});
   const server = await started({ test: t, extensions: [extension] });
-  assert.deepEqual(server.of("error").map(({ event }) => event), ["provider_stream_event"]);
+  assert.deepEqual(server.of("error").map(({ event }) => event), ["cache_warming_decision"]);
   const older = await started({ test: t, api: "0.73", extensions: [extension] });
   assert.deepEqual(older.of("error"), []);
 });

@@ -175,6 +175,13 @@ const TABLE = [
     result: undefined,
   },
   {
+    hook: { type: "provider_stream_event", provider: "p", api: "a", model: "m", data: { type: "ping" } },
+    since: "1.5",
+    old: { type: "provider_stream_event", provider: "p", api: "a", model: "m", data: { type: "ping" } },
+    returned: [],
+    result: undefined,
+  },
+  {
     hook: { type: "user_bash", command: "ls", excludeFromContext: true, cwd: "/" },
     old: { type: "user_bash", command: "ls", excludeFromContext: true, cwd: "/" },
     returned: [{ result: { output: "o", exitCode: 3, cancelled: false, truncated: false } }, "never asked"],

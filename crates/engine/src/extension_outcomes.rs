@@ -262,6 +262,7 @@ impl Engine {
             Hook::BeforeProviderRequest { event, request } => self.complete_provider_hook(request, event),
             Hook::BeforeProviderHeaders { event, request } => self.complete_provider_hook(request, event),
             Hook::AfterProviderResponse { event, request } => self.complete_provider_hook(request, event),
+            Hook::ProviderStreamEvent { event, request } => self.complete_provider_hook(request, event),
             Hook::ResourcesDiscover { skills, templates, response, .. } => {
                 self.search_resources(skills, templates, response);
             }

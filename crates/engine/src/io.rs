@@ -394,6 +394,8 @@ pub struct RequestHooks {
     pub payload: bool,
     /// The head of the response: `after_provider_response`.
     pub response: bool,
+    /// The events of the response: `provider_stream_event`.
+    pub stream: bool,
 }
 
 /// A tool call to run.

@@ -1,4 +1,4 @@
-//! Hooks about requests to providers, which the server performs: headers, body, and the head of the response.
+//! Hooks about requests to providers, which the server performs: headers, body, the head of the response, and its events.
 //!
 //! The server, which performs the request, sends them by [`Input::ProviderHook`](crate::Input::ProviderHook)
 //! and receives the outcome by [`Output::ProviderHookCompleted`](crate::Output::ProviderHookCompleted).
@@ -17,6 +17,7 @@ impl Engine {
             headers: self.is_hooked(HookName::BeforeProviderHeaders),
             payload: self.is_hooked(HookName::BeforeProviderRequest),
             response: self.is_hooked(HookName::AfterProviderResponse),
+            stream: self.is_hooked(HookName::ProviderStreamEvent),
         }
     }
 
@@ -31,6 +32,9 @@ impl Engine {
             }
             HookEvent::AfterProviderResponse(event) => {
                 self.send_hook(Hook::AfterProviderResponse { event, request });
+            }
+            HookEvent::ProviderStreamEvent(event) => {
+                self.send_hook(Hook::ProviderStreamEvent { event, request });
             }
             event => self.complete_provider_hook(request, event),
         }

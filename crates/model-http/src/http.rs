@@ -133,22 +133,22 @@ impl Http {
         options: &HttpOptions,
         events: mpsc::Sender<StreamEvent>,
     ) {
-        self.stream_answer_with_head(request, reader, options, events, None).await;
+        self.stream_watched_answer(request, reader, options, events, AnswerWatch::default()).await;
     }
 
-    /// Like [`Self::stream_answer`], but sends the head of an answer to `heads`, and reads on once it is
+    /// Like [`Self::stream_answer`], but sends the head and the events of an answer to `watch`, and reads on once each is
     /// acknowledged.
-    pub async fn stream_answer_with_head(
+    pub async fn stream_watched_answer(
         &self,
         request: HttpRequest,
         reader: Box<dyn Reader>,
         options: &HttpOptions,
         events: mpsc::Sender<StreamEvent>,
-        heads: Option<mpsc::Sender<ResponseHead>>,
+        watch: AnswerWatch,
     ) {
         let redactor = Redactor::of(&request.headers, self.secrets.clone());
         let answered = tokio::select! {
-            answered = self.answer(request, reader, options, &events, heads, &redactor) => answered,
+            answered = self.answer(request, reader, options, &events, watch, &redactor) => answered,
             () = events.closed() => return,
         };
         if let Err(failure) = answered {
@@ -163,7 +163,7 @@ impl Http {
         mut reader: Box<dyn Reader>,
         options: &HttpOptions,
         events: &mpsc::Sender<StreamEvent>,
-        heads: Option<mpsc::Sender<ResponseHead>>,
+        watch: AnswerWatch,
         redactor: &Redactor,
     ) -> Result<(), RequestFailure> {
         let signing = request.signing.take();
@@ -182,7 +182,7 @@ impl Http {
         let idle = options.idle;
         let response =
             self.send_with_retries(request, signing.as_ref(), reader.as_mut(), options, redactor).await?;
-        if let Some(heads) = heads {
+        if let Some(heads) = watch.heads {
             let (head, seen) = ResponseHead::of(&response);
             // Without a receiver there is nothing to wait for.
             let _ = heads.send(head).await;
@@ -211,6 +211,12 @@ impl Http {
                 Err(_) if reader.is_complete() => break,
                 Err(reason) => return Err(RequestFailure::new(reason)),
             };
+            if let Some(watching) = &watch.events {
+                let (seen, acknowledged) = oneshot::channel();
+                // Without a receiver there is nothing to wait for.
+                let _ = watching.send(RawEvent { data: event.data.clone(), seen }).await;
+                let _ = acknowledged.await;
+            }
             let made = reader.event(&event.name, &event.data);
             let says = !made.is_empty();
             if forward_events(made, events, redactor).await {
@@ -337,6 +343,24 @@ fn builder() -> ClientBuilder {
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_keepalive(KEEPALIVE_INTERVAL)
         .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
+}
+
+/// Who is shown an answer before it is read.
+#[derive(Debug, Default)]
+pub struct AnswerWatch {
+    /// Receives its head.
+    pub heads: Option<mpsc::Sender<ResponseHead>>,
+    /// Receives its events.
+    pub events: Option<mpsc::Sender<RawEvent>>,
+}
+
+/// An event of an answer as the provider has sent it.
+#[derive(Debug)]
+pub struct RawEvent {
+    /// Its data.
+    pub data: String,
+    /// Acknowledges the event, so that the answer is read on.
+    pub seen: oneshot::Sender<()>,
 }
 
 /// Status and headers of an answer.

@@ -11,7 +11,7 @@ use pi_rpc_model::{
     request::{Endpoint, HttpRequest, ModelRequest, Reader, RequestOptions},
     types::StreamEvent,
 };
-use pi_rpc_model_http::http::{DEFECT, Http, json_size};
+use pi_rpc_model_http::http::{AnswerWatch, DEFECT, Http, json_size};
 use pi_rpc_protocol::{
     AgentMessage, AssistantContent, InputKind, MessageContent, Model, ThinkingLevel, UserContent, UserMessage,
 };
@@ -77,6 +77,7 @@ impl ProviderCall {
         hooks: RequestHooks,
     ) {
         let access = self.access.clone();
+        let model = self.endpoint.model.clone();
         let provider = &self.endpoint.model.provider;
         let renewed = tokio::select! {
             renewed = login::refresh_expiring(&access.http, &access.keys, provider) => renewed,
@@ -121,11 +122,13 @@ impl ProviderCall {
         for (_, value) in request.headers.iter().filter(|header| !own.contains(header)) {
             access.keys.secrets().remember(value);
         }
-        let (heads, shown) = mpsc::channel(1);
-        let heads = hooks.response.then_some(heads);
+        let ((heads, shown), (raw, streamed)) = (mpsc::channel(1), mpsc::channel(1));
+        let watch =
+            AnswerWatch { heads: hooks.response.then_some(heads), events: hooks.stream.then_some(raw) };
         let exchange =
-            access.http.stream_answer_with_head(request, reader, &access.http_options, events, heads);
-        tokio::join!(exchange, provider_hooks.run_response_hooks(shown));
+            access.http.stream_watched_answer(request, reader, &access.http_options, events, watch);
+        let hooks = provider_hooks.run_stream_hooks(streamed, &model);
+        tokio::join!(exchange, provider_hooks.run_response_hooks(shown), hooks);
     }
 
     /// Whether building the request costs less than handing it to another thread.

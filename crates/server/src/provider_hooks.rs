@@ -1,9 +1,11 @@
-//! Hooks of extensions on a request to a provider and on the head of its response.
+//! Hooks of extensions on a request to a provider and on the head and the events of its response.
 
 use pi_rpc_engine::{CallId, Input, RequestHooks};
 use pi_rpc_model::request::HttpRequest;
-use pi_rpc_model_http::http::ResponseHead;
-use pi_rpc_protocol::{HookEvent, ProviderHeadersHook, ProviderRequestHook, ProviderResponseHook};
+use pi_rpc_model_http::http::{RawEvent, ResponseHead};
+use pi_rpc_protocol::{
+    HookEvent, Model, ProviderHeadersHook, ProviderRequestHook, ProviderResponseHook, ProviderStreamHook,
+};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -69,6 +71,20 @@ impl ProviderHooks {
         while let Some(ResponseHead { status, headers, seen }) = heads.recv().await {
             let headers = headers.into_iter().collect();
             self.run_hook(ProviderResponseHook { status: status.into(), headers }).await;
+            // Fails only when the request was dropped.
+            let _ = seen.send(());
+        }
+    }
+
+    /// Runs the hook for each event of an answer of `model`; the answer is not read on before the hook has completed. What is
+    /// no JSON, as the mark of the end, is passed over.
+    pub(super) async fn run_stream_hooks(&self, mut events: mpsc::Receiver<RawEvent>, model: &Model) {
+        while let Some(RawEvent { data, seen }) = events.recv().await {
+            if let Ok(data) = serde_json::from_str(&data) {
+                let Model { provider, api, id, .. } = model;
+                let (provider, api, model) = (provider.clone(), api.clone(), id.clone());
+                self.run_hook(ProviderStreamHook { provider, api, model, data }).await;
+            }
             // Fails only when the request was dropped.
             let _ = seen.send(());
         }

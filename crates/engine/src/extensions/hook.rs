@@ -18,8 +18,8 @@ use pi_rpc_protocol::{
     BeforeSettleHook, BeforeSwitchHook, BeforeTreeHook, CompactedHook, ContextHook, EventHook,
     ExtensionMessage, HookBash, HookCompaction, HookEvent, HookName, HookResult, HookSummary, InputAction,
     InputHook, LevelSelectHook, MessageEndHook, ModelSelectHook, PrepareArgumentsHook, ProviderHeadersHook,
-    ProviderRequestHook, ProviderResponseHook, RequestId, ResourcesHook, RpcCommandKind, RpcSuccess,
-    SessionStartHook, ShutdownHook, ToolCallHook, ToolResultHook, TreeHook, UserBashHook, errors,
+    ProviderRequestHook, ProviderResponseHook, ProviderStreamHook, RequestId, ResourcesHook, RpcCommandKind,
+    RpcSuccess, SessionStartHook, ShutdownHook, ToolCallHook, ToolResultHook, TreeHook, UserBashHook, errors,
 };
 use std::{collections::VecDeque, time::Duration};
 
@@ -111,6 +111,8 @@ pub enum Hook {
     BeforeProviderHeaders { event: ProviderHeadersHook, request: CallId },
     /// A provider has begun to respond to the request with this number.
     AfterProviderResponse { event: ProviderResponseHook, request: CallId },
+    /// An event of a provider's answer has come; the answer is read on afterwards.
+    ProviderStreamEvent { event: ProviderStreamHook, request: CallId },
     /// Skills and prompt templates are searched.
     ResourcesDiscover {
         event: ResourcesHook,
@@ -208,7 +210,7 @@ impl Hook {
     accessors! {
         Input BeforeAgentStart SessionBeforeSwitch SessionBeforeFork SessionBeforeCompact SessionBeforeTree
         PrepareArguments ToolCall ToolResult Context MessageEnd UserBash BeforeProviderRequest
-        BeforeProviderHeaders AfterProviderResponse ResourcesDiscover SessionStart SessionShutdown SessionCompact
+        BeforeProviderHeaders AfterProviderResponse ProviderStreamEvent ResourcesDiscover SessionStart SessionShutdown SessionCompact
         SessionTree ModelSelect ThinkingLevelSelect Event AgentBeforeSettle
     }
 
@@ -219,7 +221,8 @@ impl Hook {
             | Self::BeforeAgentStart { .. }
             | Self::BeforeProviderRequest { .. }
             | Self::BeforeProviderHeaders { .. }
-            | Self::AfterProviderResponse { .. } => HookOwner::Prompt,
+            | Self::AfterProviderResponse { .. }
+            | Self::ProviderStreamEvent { .. } => HookOwner::Prompt,
             Self::PrepareArguments { .. } | Self::ToolCall { .. } | Self::ToolResult { .. } => {
                 HookOwner::Call
             }
@@ -371,7 +374,8 @@ impl Hook {
             | Self::SessionTree { .. }
             | Self::ModelSelect { .. }
             | Self::ThinkingLevelSelect { .. }
-            | Self::AfterProviderResponse { .. } => false,
+            | Self::AfterProviderResponse { .. }
+            | Self::ProviderStreamEvent { .. } => false,
         })
     }
 

@@ -101,7 +101,7 @@ function registrationApi(host, generation, member) {
 
 /** Events of later versions that this server does not emit, each with the error that registering a handler gives. */
 const MISSING_EVENTS = {
-  provider_stream_event: "this server does not emit provider_stream_event; the handler is never called",
+  cache_warming_decision: "this server keeps no cache warm; the handler is never called",
 };
 
 function actionApi(host, generation) {

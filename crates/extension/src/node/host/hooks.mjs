@@ -38,6 +38,8 @@ export const HOOKS = {
     notify(host, { type: "thinking_level_select", level, previousLevel }),
   after_provider_response: (host, { status, headers }) =>
     notify(host, { type: "after_provider_response", status, headers }),
+  provider_stream_event: (host, { provider, api, model, data }) =>
+    notify(host, { data, type: "provider_stream_event", provider, api, model }),
   agent_before_settle: (host) =>
     callBoundary(host, { type: "agent_before_settle", outcome: lastOutcome(host.session) }),
   input: inputHook,

@@ -24,6 +24,7 @@ const RUN_HOOKS = new Set([
   "before_provider_request",
   "before_provider_headers",
   "after_provider_response",
+  "provider_stream_event",
 ]);
 
 /** Hooks that replace one generation of extensions by another. */

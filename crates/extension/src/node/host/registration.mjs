@@ -23,6 +23,7 @@ const HOOKS = [
   "before_provider_request",
   "before_provider_headers",
   "after_provider_response",
+  "provider_stream_event",
   "user_bash",
   "resources_discover",
   "agent_before_settle",

@@ -38,4 +38,5 @@ export const SINCE = {
   message_end: 71,
   before_provider_headers: 80,
   agent_before_settle: 84,
+  provider_stream_event: 1005,
 };
