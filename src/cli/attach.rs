@@ -26,7 +26,9 @@ Usage: pi-rpc attach URL [OPTIONS]
       --no-session             As for pi-rpc serve
       --tools, --no-tools, --exclude-tools, --confirm-tools
                                As for pi-rpc serve, of the tools that the host offers; all other options are the host's
-                               and are ignored, budgets refused
+                               and are ignored
+      --max-cost, --max-turns, --max-time
+                               As for pi-rpc serve; they lower the limits of the host
   -h, --help                   Print this text
 
 A host at ws:// or wss:// wants a token: set PI_RPC_TOKEN.
@@ -95,9 +97,6 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
             "attach: expected the address of a host, unix:PATH, ws://HOST:PORT or wss://HOST:PORT".to_owned(),
         ));
     }
-    if !options.budget.is_unlimited() {
-        return Err(usage("attach: --max-cost, --max-turns and --max-time are the host's to set".to_owned()));
-    }
     let (hosts, open) = HostAddress::parse_list(&options.messages.remove(0)).map_err(usage)?;
     let ends_session = open.is_none() && !leaves;
     let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
@@ -160,5 +159,7 @@ fn parameters(
     {
         parameters.extend((!tools.is_empty()).then(|| (name, tools.join(","))));
     }
+    let budgets = ["max_cost", "max_turns", "max_time"].into_iter().zip(options.budget.values());
+    parameters.extend(budgets.filter_map(|(name, value)| Some((name, value?))));
     parameters
 }

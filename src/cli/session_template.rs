@@ -64,6 +64,7 @@ impl SessionTemplate {
         // Whatever dialect a client chooses, no tool runs without what was to guard it.
         options.require_extensions.get_or_insert(true);
         options.name = request.name.or(options.name);
+        options.budget.narrow(&request.budget);
         narrow_tools(&mut options, request.tool_limits, limits.tools.as_deref());
         // Where another's session works is not told.
         let is_below = |path: &Path| {

@@ -202,12 +202,3 @@ fn wrong_limit_of_token_is_refused() {
     let misspelt: Result<TokenLimits, _> = serde_json::from_value(json!({ "tool": ["read"] }));
     assert!(misspelt.is_err());
 }
-
-#[test]
-fn attach_refuses_budgets() {
-    let dir = tempfile::tempdir().unwrap();
-    let line = ["attach", "unix:/none", "--max-cost", "1"];
-    let refused = command(binary(), dir.path()).args(line).output().unwrap();
-    let text = "Error: attach: --max-cost, --max-turns and --max-time are the host's to set\n";
-    assert_eq!((refused.status.code(), &*String::from_utf8_lossy(&refused.stderr)), (Some(2), text));
-}

@@ -127,6 +127,36 @@ fn client_only_narrows_the_tools() {
 }
 
 #[test]
+fn client_lowers_the_budgets_of_the_host() {
+    let script = json!([{ "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": "true" } }] }]);
+    for (of_host, of_client, turns) in [("2", "1", 1), ("1", "2", 1), ("", "2", 2)] {
+        let options: &[&str] = if of_host.is_empty() { &[] } else { &["--max-turns", of_host] };
+        let host = Host::start(&script, options);
+        let line = ["--mode", "rpc", "--dialect", "pi-1", "--no-session", "--max-turns", of_client];
+        let mut child = host.attach("", &line).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        writeln!(input, "{}", json!({ "type": "prompt", "id": 1, "message": "Hi" })).unwrap();
+        let mut answers = 0;
+        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+            let frame: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            if frame["type"] == "message_end" && frame["message"]["role"] == "assistant" {
+                answers += 1;
+            }
+            if frame["type"] == "extension_ui_request" {
+                break;
+            }
+        }
+        assert_eq!(answers, turns, "{of_host:?}, {of_client:?}");
+        drop(input);
+        child.wait().unwrap();
+    }
+    let host = Host::start(&script, &[]);
+    let line = ["--mode", "rpc", "--no-session", "--max-cost", "0"];
+    let refused = host.attach("", &line).output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--max-cost 0: got"), "{refused:?}");
+}
+
+#[test]
 fn client_entry_without_tool_ends_session() {
     let host = Host::start(&hello(), &[]);
     for (arguments, text) in [

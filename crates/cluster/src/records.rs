@@ -13,7 +13,9 @@ use super::{
 };
 use async_nats::jetstream::kv;
 use indexmap::IndexMap;
-use pi_rpc_host::{OpenRequest, Principal, Start, TokenLimits, ToolLimits, UsageBook, recorded_name};
+use pi_rpc_host::{
+    BudgetPlan, OpenRequest, Principal, Start, TokenLimits, ToolLimits, UsageBook, recorded_name,
+};
 use pi_rpc_protocol::{Dialect, Inbound, RequestId, ThinkingLevel, read_line};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -51,6 +53,9 @@ pub struct SessionSpec {
     pub without_tools: Vec<String>,
     /// Patterns of tools whose calls need consent.
     pub confirmed_tools: Vec<String>,
+    /// Budgets that the client has set.
+    #[serde(default)]
+    pub budget: BudgetPlan,
 }
 
 /// A session of the cluster.
@@ -149,6 +154,7 @@ impl SessionSpec {
             no_built_in_tools: request.tool_limits.no_built_in,
             without_tools: request.tool_limits.without.clone(),
             confirmed_tools: request.tool_limits.confirmed.clone(),
+            budget: request.budget,
         }
     }
 
@@ -174,6 +180,7 @@ impl SessionSpec {
                 confirmed: self.confirmed_tools.clone(),
             },
             owner: Some(self.principal(usage)),
+            budget: self.budget,
         }
     }
 }

@@ -10,10 +10,11 @@ use crate::{
     run::state::{EarlyEnd, Phase, Run},
 };
 use pi_rpc_protocol::{RpcExtensionUIRequest, RpcExtensionUIResponse, SelectRequest, errors, texts};
+use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, time::Duration};
 
 /// Limits of what is spent; `None`: no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BudgetLimits {
     /// US dollars.
     pub dollars: Option<f64>,
@@ -24,7 +25,7 @@ pub struct BudgetLimits {
 }
 
 /// The limits of each run, and of a session together.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BudgetPlan {
     /// Of one prompt, with the retries and queued messages that follow it.
     pub run: BudgetLimits,
@@ -76,6 +77,46 @@ pub struct Budget {
 }
 
 impl BudgetPlan {
+    /// Sets the limits in `text`, the value of the option `option` (`max-cost`, `max-turns`, `max-time`): one or more,
+    /// separated by commas, `[run=|session=]LIMIT` each.
+    ///
+    /// # Errors
+    ///
+    /// What came, and what was expected.
+    pub fn read(&mut self, option: &str, text: &str) -> Result<(), String> {
+        for part in text.split(',') {
+            let (limits, value) = match part.split_once('=') {
+                None => (&mut self.run, part),
+                Some(("run", value)) => (&mut self.run, value),
+                Some(("session", value)) => (&mut self.session, value),
+                Some((scope, _)) => return Err(format!("got \"{scope}\", expected run= or session=")),
+            };
+            limits.set(option, value).map_err(|expected| format!("got \"{value}\", expected {expected}"))?;
+        }
+        Ok(())
+    }
+
+    /// The values of the options `max-cost`, `max-turns` and `max-time` that set these limits, where there are any.
+    pub fn values(&self) -> [Option<String>; 3] {
+        type Limit = fn(&BudgetLimits) -> Option<String>;
+        let limits: [Limit; 3] = [
+            |limits| limits.dollars.map(|dollars| dollars.to_string()),
+            |limits| limits.turns.map(|turns| turns.to_string()),
+            |limits| limits.time.map(|time| time.as_secs_f64().to_string()),
+        ];
+        limits.map(|limit| {
+            let session = limit(&self.session).map(|value| format!("session={value}"));
+            let both: Vec<String> = limit(&self.run).into_iter().chain(session).collect();
+            (!both.is_empty()).then(|| both.join(","))
+        })
+    }
+
+    /// Lowers the limits to those of `other`, where it has lower ones or this has none.
+    pub fn narrow(&mut self, other: &Self) {
+        self.run.narrow(&other.run);
+        self.session.narrow(&other.session);
+    }
+
     /// Whether nothing is limited.
     pub fn is_unlimited(&self) -> bool {
         *self == Self::default()
@@ -90,6 +131,33 @@ impl BudgetPlan {
 }
 
 impl BudgetLimits {
+    /// Sets the limit that `option` names. Fails with what was expected.
+    fn set(&mut self, option: &str, value: &str) -> Result<(), &'static str> {
+        let positive = || value.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+        match option {
+            "max-cost" => self.dollars = Some(positive().ok_or("an amount of US dollars above 0")?),
+            "max-turns" => {
+                let turns = value.parse().ok().filter(|turns| *turns > 0);
+                self.turns = Some(turns.ok_or("a number of answers above 0")?);
+            }
+            _ => {
+                let time = positive().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+                self.time = Some(time.ok_or("a number of seconds above 0")?);
+            }
+        }
+        Ok(())
+    }
+
+    fn narrow(&mut self, other: &Self) {
+        let lower = |own: Option<f64>, other: Option<f64>| match (own, other) {
+            (Some(own), Some(other)) => Some(own.min(other)),
+            (own, other) => own.or(other),
+        };
+        self.dollars = lower(self.dollars, other.dollars);
+        self.turns = [self.turns, other.turns].into_iter().flatten().min();
+        self.time = [self.time, other.time].into_iter().flatten().min();
+    }
+
     /// The measure whose limit `spent` has reached.
     fn reached(&self, spent: &Spent) -> Option<Measure> {
         let is = |reached: Option<bool>, measure| reached.unwrap_or(false).then_some(measure);

@@ -7,7 +7,7 @@ use pi_rpc_prompt::Commands;
 use pi_rpc_protocol::{
     AgentMessage, AgentToolResult, Dialect, Emission, ExtensionAnswer, ExtensionQuery, FromExtension,
     HookEvent, Inbound, JsonObject, LineError, LoginMethod, LoginProvider, Model, RpcExtensionUIRequest,
-    RpcExtensionUIResponse, SlashCommand, ThinkingLevel, ToExtension, errors,
+    RpcExtensionUIResponse, SlashCommand, ThinkingLevel, ToExtension, Usage, errors,
 };
 use pi_rpc_session::{OpenedSession, Tree, Write};
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -307,6 +307,8 @@ pub enum Output {
         /// Provider and id of a model; `None`: the list is enough.
         wanted: Option<(String, String)>,
     },
+    /// Reports what an answer has used that no frame shows: the summary of a branch, or an answer for an extension.
+    UnshownUsage(Usage),
     /// Reports that the frame just emitted violates a rule: a defect of the server.
     Violation(Violation),
     /// Ends the process, which has nothing to serve, for this reason; [`Output::Exit`] follows.

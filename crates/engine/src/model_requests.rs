@@ -3,7 +3,7 @@
 use crate::{
     activity::Next,
     core::Engine,
-    io::{CallId, ModelCall, Purpose},
+    io::{CallId, ModelCall, Output, Purpose},
     requests::{ModelContinuation, ModelRequest},
     run::{
         partial_message::{PartialMessage, Progress},
@@ -118,6 +118,9 @@ impl Engine {
     /// Performs the continuation of a completed or failed request.
     fn on_answer_end(&mut self, call: CallId) {
         let Some(ModelRequest { partial, continuation }) = self.requests.models.remove(&call) else { return };
+        if matches!(continuation, ModelContinuation::BranchSummary(_) | ModelContinuation::Action) {
+            self.push(Output::UnshownUsage(partial.message.usage.clone()));
+        }
         match continuation {
             ModelContinuation::Turn => self.on_answer_complete(partial),
             ModelContinuation::Summary(part) => self.on_summary_answer(part, partial),

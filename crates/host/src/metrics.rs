@@ -193,7 +193,8 @@ impl Metrics {
         self.count_usage(result?.usage.as_ref()?)
     }
 
-    fn count_usage(&self, usage: &Usage) -> Option<f64> {
+    /// Counts what an answer has used. Returns the dollars that it has cost.
+    pub fn count_usage(&self, usage: &Usage) -> Option<f64> {
         let Usage { input, output, cache_read, cache_write, .. } = usage;
         for (kind, count) in
             [("input", input), ("output", output), ("cache_read", cache_read), ("cache_write", cache_write)]

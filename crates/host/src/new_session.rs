@@ -36,10 +36,13 @@ pub struct NewSession {
     exclude_tools: String,
     #[serde(default)]
     confirm_tools: String,
+    max_cost: Option<String>,
+    max_turns: Option<String>,
+    max_time: Option<String>,
 }
 
 /// The parameters in the address of a new session: of [`NewSession`], and those of the client.
-pub const SESSION_PARAMETERS: [&str; 16] = [
+pub const SESSION_PARAMETERS: [&str; 19] = [
     "dialect",
     "session",
     "cwd",
@@ -54,6 +57,9 @@ pub const SESSION_PARAMETERS: [&str; 16] = [
     "no_builtin_tools",
     "exclude_tools",
     "confirm_tools",
+    "max_cost",
+    "max_turns",
+    "max_time",
     "client",
     "after",
 ];
@@ -102,5 +108,10 @@ pub fn open_request(new: NewSession) -> Result<OpenRequest, HostError> {
             without: list(&new.exclude_tools),
             confirmed: list(&new.confirm_tools),
         },
+        budget: OpenRequest::budget([
+            ("max_cost", new.max_cost),
+            ("max_turns", new.max_turns),
+            ("max_time", new.max_time),
+        ])?,
     })
 }

@@ -1,6 +1,7 @@
 //! What a client says of the session that it opens.
 
 use super::{host_error::HostError, principal::Principal};
+use pi_rpc_engine::BudgetPlan;
 use pi_rpc_protocol::{Dialect, ThinkingLevel};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{path::PathBuf, sync::Arc};
@@ -29,6 +30,8 @@ pub struct OpenRequest {
     pub name: Option<String>,
     /// Tools that the client does without.
     pub tool_limits: ToolLimits,
+    /// Budgets of the session, which lower those of the host's options.
+    pub budget: BudgetPlan,
 }
 
 /// Tools that a client does without, of those that the host offers.
@@ -62,6 +65,22 @@ pub enum Start {
 }
 
 impl OpenRequest {
+    /// The budgets that a client names: the values of `max_cost`, `max_turns` and `max_time`, as the options have them.
+    ///
+    /// # Errors
+    ///
+    /// A limit is wrong.
+    pub fn budget(limits: [(&str, Option<String>); 3]) -> Result<BudgetPlan, HostError> {
+        let mut plan = BudgetPlan::default();
+        for (name, text) in limits {
+            let Some(text) = text else { continue };
+            let option = name.replace('_', "-");
+            let wrong = |reason| HostError::OpenFailed(format!("{name} {text}: {reason}"));
+            plan.read(&option, &text).map_err(wrong)?;
+        }
+        Ok(plan)
+    }
+
     /// The dialect that a client names.
     ///
     /// # Errors

@@ -288,6 +288,10 @@ impl SessionTask {
             None => runner.execute(&mut emit),
         };
         METRICS.violations(runner.violations() - known);
+        for dollars in runner.take_unshown_usage().iter().filter_map(|usage| METRICS.count_usage(usage)) {
+            owner.spend(dollars, wall_ms());
+            *has_spent = true;
+        }
         self.report_resolved_dialogs();
         exit_reason
     }

@@ -574,6 +574,11 @@ fn open_request(command: OpenSessionCommand) -> Result<OpenRequest, HostError> {
         model: command.model_id,
         level: command.thinking_level,
         name: command.name,
+        budget: OpenRequest::budget([
+            ("max_cost", command.max_cost),
+            ("max_turns", command.max_turns),
+            ("max_time", command.max_time),
+        ])?,
         ..OpenRequest::default()
     })
 }

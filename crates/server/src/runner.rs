@@ -19,7 +19,7 @@ use pi_rpc_extension::{BuiltIn, ExtensionInputs, NodeHost};
 use pi_rpc_model::types::ToolSpec;
 use pi_rpc_page::{self as page, PageOptions};
 use pi_rpc_prompt::Instructions;
-use pi_rpc_protocol::{Dialect, Emission, ThinkingLevel};
+use pi_rpc_protocol::{Dialect, Emission, ThinkingLevel, Usage};
 use pi_rpc_session::{OpenedSession, Stamp};
 use pi_rpc_session_store::{Store, find_newest_with_entries};
 use std::{
@@ -122,6 +122,8 @@ pub struct Runner {
     inputs: mpsc::Receiver<Input>,
     extension_inputs: ExtensionInputs,
     violations: u64,
+    /// What answers have used that no frame shows.
+    unshown_usage: Vec<Usage>,
     /// What was warned of.
     warned: BTreeSet<String>,
 }
@@ -196,8 +198,14 @@ impl Runner {
             inputs,
             extension_inputs,
             violations: 0,
+            unshown_usage: Vec::new(),
             warned: BTreeSet::new(),
         }
+    }
+
+    /// Takes what answers have used that no frame shows.
+    pub fn take_unshown_usage(&mut self) -> Vec<Usage> {
+        std::mem::take(&mut self.unshown_usage)
     }
 
     /// How many violations of our own the machine has reported.
@@ -227,7 +235,8 @@ impl Runner {
     /// Executes the outputs of the engine in order. Returns a reason if the session is to end.
     pub fn execute(&mut self, emit: &mut impl FnMut(Emission)) -> Option<ExitReason> {
         let mut exit_reason = None;
-        let Self { engine, tasks, clock, library, disk, access, violations, warned, .. } = self;
+        let Self { engine, tasks, clock, library, disk, access, violations, unshown_usage, warned, .. } =
+            self;
         while let Some(output) = engine.poll() {
             match output {
                 Output::Emit(emission) => emit(emission),
@@ -265,6 +274,7 @@ impl Runner {
                     tracing::error!("{violation}");
                     *violations += 1;
                 }
+                Output::UnshownUsage(usage) => unshown_usage.push(usage),
                 Output::Store(write) => {
                     if let Some(outcome) = disk.write(write) {
                         if let Input::StoreFailed(error) = &outcome {

@@ -322,6 +322,7 @@ impl<'s> World<'s> {
                     }
                     _ => {}
                 },
+                Output::UnshownUsage(_) => {}
                 Output::CallModel(call) => self.call_model(&call),
                 Output::CancelModel(call) => {
                     if !self.scenario.echoes {

@@ -2,48 +2,18 @@
 
 use super::Refusal;
 use crate::cli::USAGE;
-use pi_rpc_engine::{BudgetLimits, BudgetPlan};
-use std::time::Duration;
+use pi_rpc_engine::BudgetPlan;
 
 /// Reads the value of `option` (without dashes) into `plan`: limits separated by commas, `[run=|session=]LIMIT` each.
 pub fn read(option: &str, text: &str, plan: &mut BudgetPlan) -> Result<(), Refusal> {
-    for part in text.split(',') {
-        let (limits, value) = match part.split_once('=') {
-            None => (&mut plan.run, part),
-            Some(("run", value)) => (&mut plan.run, value),
-            Some(("session", value)) => (&mut plan.session, value),
-            Some((scope, _)) => {
-                let text = format!("--{option} {text}: got \"{scope}\", expected run= or session=");
-                return Err(Refusal(text, USAGE));
-            }
-        };
-        set(option, value, limits).map_err(|expected| {
-            Refusal(format!("--{option} {text}: got \"{value}\", expected {expected}"), USAGE)
-        })?;
-    }
-    Ok(())
-}
-
-/// Sets the limit that `option` names. Fails with what was expected.
-fn set(option: &str, value: &str, limits: &mut BudgetLimits) -> Result<(), &'static str> {
-    let positive = || value.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
-    match option {
-        "max-cost" => limits.dollars = Some(positive().ok_or("an amount of US dollars above 0")?),
-        "max-turns" => {
-            let turns = value.parse().ok().filter(|turns| *turns > 0);
-            limits.turns = Some(turns.ok_or("a number of answers above 0")?);
-        }
-        _ => {
-            let time = positive().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            limits.time = Some(time.ok_or("a number of seconds above 0")?);
-        }
-    }
-    Ok(())
+    plan.read(option, text).map_err(|reason| Refusal(format!("--{option} {text}: {reason}"), USAGE))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pi_rpc_engine::BudgetLimits;
+    use std::time::Duration;
 
     #[test]
     fn budgets_name_run_or_session() {
@@ -57,6 +27,21 @@ mod tests {
         let run = BudgetLimits { dollars: Some(0.5), turns: Some(3), time: None };
         let session = BudgetLimits { dollars: Some(5.0), turns: None, time };
         assert_eq!(plan, BudgetPlan { run, session });
+        let values = ["0.5,session=5", "3", "session=90"].map(|value| Some(value.to_owned()));
+        assert_eq!(plan.values(), values);
+    }
+
+    #[test]
+    fn narrowing_keeps_the_lower_limits() {
+        let plan = |cost: &str, turns: &str| {
+            let mut plan = BudgetPlan::default();
+            read("max-cost", cost, &mut plan).unwrap();
+            read("max-turns", turns, &mut plan).unwrap();
+            plan
+        };
+        let mut narrowed = plan("2,session=5", "3");
+        narrowed.narrow(&plan("1,session=9", "session=7"));
+        assert_eq!(narrowed, plan("1,session=5", "3,session=7"));
     }
 
     #[test]

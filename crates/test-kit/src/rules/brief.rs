@@ -231,6 +231,7 @@ impl Watcher for Brief {
             | Output::ChangeProvider { .. }
             | Output::SelectModel
             | Output::Refuse(_)
+            | Output::UnshownUsage(_)
             | Output::ReloadModels { .. }
             | Output::ProviderHookCompleted { .. }
             | Output::AgentDialogClosed { .. }
