@@ -83,6 +83,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("reference/rules.md", include_str!("../docs/reference/rules.md")),
     ("reference/scenarios.md", include_str!("../docs/reference/scenarios.md")),
     ("reference/states.md", include_str!("../docs/reference/states.md")),
+    ("reference/around-the-wire.md", include_str!("../docs/reference/around-the-wire.md")),
     ("reference/what-breaks.md", include_str!("../docs/reference/what-breaks.md")),
     ("tutorial.md", include_str!("../docs/tutorial.md")),
 ];

@@ -16,6 +16,7 @@ fn generated_parts_of_book_are_current() {
     let mut blocks: BTreeMap<&str, String> = reference_blocks().into_iter().collect();
     blocks.insert("apis tried", tried::apis());
     blocks.insert("surroundings", surroundings::table());
+    blocks.insert("surroundings by case", surroundings::cases());
     if let Some(table) = blocks.get_mut("providers") {
         *table = tried::with_compared_models(table);
     }
