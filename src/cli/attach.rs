@@ -98,6 +98,9 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
         ));
     }
     let (hosts, open) = HostAddress::parse_list(&options.messages.remove(0)).map_err(usage)?;
+    if open.is_some() && !options.budget.is_unlimited() {
+        return Err(usage("attach: --max-cost, --max-turns and --max-time are for a new session".to_owned()));
+    }
     let ends_session = open.is_none() && !leaves;
     let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
     let session = match open {

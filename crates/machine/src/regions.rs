@@ -24,9 +24,9 @@ use crate::{
     violation::Violation,
 };
 use pi_rpc_protocol::{
-    AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, DialectStreamingFlag, Emission, FlowState,
-    Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, RuleId as Rule, SessionMember,
-    Tier,
+    AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady,
+    DialectStreamingFlag, Emission, FlowState, Inbound, LineError, MemberValue, Outbound, RpcCommand,
+    RpcCommandKind, RuleId as Rule, SessionMember, Tier,
 };
 
 /// The state machine of one conversation, whose states carry `D`. A clone is independent of the original.

@@ -31,9 +31,8 @@ impl Dialect {
                 let unlikely = [RpcCommandKind::Bash, RpcCommandKind::Prompt, RpcCommandKind::GetState];
                 (!unlikely.contains(kind), *number)
             }),
-            DialectDispatch::SerialWithControlLane | DialectDispatch::SerialWithConcurrentBash => {
-                open.min_by_key(|(number, kind)| (kind.is_control() || self.runs_beside_others(*kind), *number))
-            }
+            DialectDispatch::SerialWithControlLane | DialectDispatch::SerialWithConcurrentBash => open
+                .min_by_key(|(number, kind)| (kind.is_control() || self.runs_beside_others(*kind), *number)),
         };
         origin.map(|(number, _)| number)
     }

@@ -3,9 +3,8 @@
 use super::lists::List;
 use pi_rpc_machine::{KnownMembers, Machine, State};
 use pi_rpc_protocol::{
-    AgentMessage, Dialect, Disposition, FlowState, MemberValue, Model, RequestId,
-    RpcCommand, RpcCommandKind, RpcExtensionUIRequest, SessionEntry, SessionMember as Member, ThinkingLevel,
-    TokenTotals,
+    AgentMessage, Dialect, Disposition, FlowState, MemberValue, Model, RequestId, RpcCommand, RpcCommandKind,
+    RpcExtensionUIRequest, SessionEntry, SessionMember as Member, ThinkingLevel, TokenTotals,
 };
 use std::fmt;
 

@@ -129,7 +129,7 @@ impl Engine {
 
     /// Opens the newest session of a directory, or begins one there.
     fn continue_session(&mut self, NewestSession { command, file }: NewestSession) {
-        self.store.place.folder = Some(PathBuf::from(command.session_dir).into());
+        self.store.place.folder = Some(PathBuf::from(command.session_dir));
         match file {
             Some(file) => {
                 self.push(Output::OpenSession(file));
