@@ -32,7 +32,9 @@ fn not_passed(server: &str, client: &str, scenarios: &[&str]) -> Vec<String> {
     let mut command = Command::new(BINARY);
     command.env_remove("PI_RPC_DIALECT");
     command.args(["conform", "--format", "json", "--jobs", "4", "--dialect", client, "--adapter", &adapter]);
-    scenarios.iter().for_each(|name| drop(command.args(["--scenario", name])));
+    for name in scenarios {
+        command.args(["--scenario", name]);
+    }
     command.args(["--", BINARY, "front", "--speak", client, "--server-dialect", server, "--", BINARY]);
     let output = command.output().expect("conform");
     let report: Value = serde_json::from_slice(&output.stdout)
@@ -98,10 +100,10 @@ fn both_sides_are_legal() {
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let (client, server) = (path("client.jsonl"), path("server.jsonl"));
     let front = [BINARY, "front", "--speak", "pi", "--server-dialect", "pi-1", "--"];
-    let tapped = [BINARY, "tap", "--dialect", "pi-1", "--record", &server, "--"];
+    let tapped = [BINARY, "tap", "--dialect", "pi-1", "--record", server.as_str(), "--"];
     let model = [BINARY, "serve", "--dialect", "pi-1", "--no-session", "--model", "scripted/demo"];
     let mut command = Command::new(BINARY);
-    command.env_remove("PI_RPC_DIALECT").args(["tap", "--dialect", "pi", "--record", &client, "--"]);
+    command.env_remove("PI_RPC_DIALECT").args(["tap", "--dialect", "pi", "--record", client.as_str(), "--"]);
     command.args(front).args(tapped).args(model).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut process = command.spawn().expect("the taps");
     let mut input = process.stdin.take().expect("its input");
