@@ -149,11 +149,7 @@ impl BudgetLimits {
     }
 
     fn narrow(&mut self, other: &Self) {
-        let lower = |own: Option<f64>, other: Option<f64>| match (own, other) {
-            (Some(own), Some(other)) => Some(own.min(other)),
-            (own, other) => own.or(other),
-        };
-        self.dollars = lower(self.dollars, other.dollars);
+        self.dollars = [self.dollars, other.dollars].into_iter().flatten().reduce(f64::min);
         self.turns = [self.turns, other.turns].into_iter().flatten().min();
         self.time = [self.time, other.time].into_iter().flatten().min();
     }

@@ -35,7 +35,7 @@ const MAX_ERROR: usize = 16 * 1024;
 pub(crate) enum Transport {
     /// Takes messages for stdin; closing it ends the server.
     Stdio(mpsc::Sender<String>),
-    Http(HttpTransport),
+    Http(Box<HttpTransport>),
 }
 
 /// A connection to a server.

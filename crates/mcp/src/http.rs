@@ -61,7 +61,7 @@ pub(crate) struct HttpTransport {
     /// The session and the version, once they are known.
     session: Arc<Mutex<HeaderMap>>,
     /// `None`: the headers have what proves to the server who asks.
-    login: Option<Login>,
+    login: Option<Box<Login>>,
 }
 
 impl HttpTransport {
@@ -73,7 +73,7 @@ impl HttpTransport {
     pub(crate) fn new(
         url: String,
         headers: &[(String, String)],
-        login: Option<Login>,
+        login: Option<Box<Login>>,
     ) -> Result<Self, String> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {

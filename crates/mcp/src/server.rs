@@ -80,7 +80,7 @@ pub(crate) enum ServerAddress {
     /// A process, on its stdin and stdout.
     Stdio(ServerProcess),
     /// Streamable HTTP.
-    Http { url: String, headers: Vec<(String, String)>, login: Option<Login> },
+    Http { url: String, headers: Vec<(String, String)>, login: Option<Box<Login>> },
 }
 
 /// What servers are started with.
@@ -241,7 +241,7 @@ async fn address_of(
         McpTransport::Http { url, headers, .. } => ServerAddress::Http {
             url: url.clone(),
             headers: resolve(values, "headers", headers).await?,
-            login,
+            login: login.map(Box::new),
         },
     })
 }
@@ -270,7 +270,7 @@ pub(crate) async fn connect_to(
             Transport::Stdio(stdio::start(&process, surroundings, inbox.clone())?)
         }
         ServerAddress::Http { url, headers, login } => {
-            Transport::Http(HttpTransport::new(url, &headers, login)?)
+            Transport::Http(Box::new(HttpTransport::new(url, &headers, login)?))
         }
     };
     let client = Client::new(transport, inbox.clone(), timeout);

@@ -59,6 +59,9 @@ pub(super) fn definitions(is_inactive: bool) -> Vec<ExtensionTool> {
         prompt_guidelines: None,
         sequential: None,
         inactive: is_inactive.then_some(true),
+        exposure: is_inactive.then_some(ToolExposure::Deferred),
+        output_schema: None,
+        runs_scripts: None,
     };
     vec![
         tool(
