@@ -201,6 +201,9 @@ fn adds() -> ExtensionRegister {
         prompt_guidelines: None,
         sequential: None,
         inactive: None,
+        exposure: None,
+        output_schema: None,
+        runs_scripts: None,
     };
     ExtensionRegister {
         commands: Some(commands.map(command).to_vec()),
