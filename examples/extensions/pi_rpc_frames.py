@@ -284,6 +284,7 @@ class ExtensionHello(TypedDict):
     api: NotRequired[str]
     version: NotRequired[str]
     arguments: NotRequired[List[str]]
+    hasUi: NotRequired[bool]
     projectTrusted: NotRequired[bool]
     members: NotRequired[List[ExtensionMember]]
 
@@ -388,6 +389,7 @@ HookEvent = Union[
     "ProviderRequestHook",
     "ProviderHeadersHook",
     "ProviderResponseHook",
+    "ProviderStreamHook",
     "UserBashHook",
     "ResourcesHook",
 ]
@@ -466,6 +468,7 @@ class ToolCallHook(TypedDict):
     toolCallId: str
     toolName: str
     input: JsonObject
+    parentToolCallId: NotRequired[str]
 
 class ToolResultHook(TypedDict):
     """A tool has run. `content`, `details` and `isError` replace those of its result."""
@@ -477,6 +480,7 @@ class ToolResultHook(TypedDict):
     details: NotRequired[Any]
     isError: bool
     structuredContent: NotRequired[Any]
+    parentToolCallId: NotRequired[str]
 
 class ShutdownHook(TypedDict):
     """The session is about to be left, or the process to end. Later changes are lost."""
@@ -580,6 +584,14 @@ class ProviderResponseHook(TypedDict):
     status: Count
     headers: StringMap
 
+class ProviderStreamHook(TypedDict):
+    """An event of a provider's answer, before it is read. The answer is read on once the hook has completed."""
+    type: Literal["provider_stream_event"]
+    provider: str
+    api: str
+    model: str
+    data: Any
+
 class UserBashHook(TypedDict):
     """The host requests a shell command. `bash` replaces its outcome. If the hook fails, the command is not run."""
     type: Literal["user_bash"]
@@ -623,6 +635,7 @@ FromExtension = Union[
     "ExtensionNavigateTree",
     "ExtensionWaitForIdle",
     "ExtensionRunTool",
+    "ExtensionCallTool",
     "ExtensionComplete",
     "ExtensionRegisterProvider",
     "ExtensionUnregisterProvider",
@@ -659,6 +672,14 @@ class ExtensionTool(TypedDict):
     promptGuidelines: NotRequired[List[str]]
     sequential: NotRequired[bool]
     inactive: NotRequired[bool]
+    exposure: NotRequired[ToolExposure]
+    outputSchema: NotRequired[JsonObject]
+    runsScripts: NotRequired[bool]
+
+ToolExposure = Literal["direct", "codemode", "deferred", "model-only"]
+"""Who may call a tool, besides the model that it is offered to. direct: other tools (`call_tool`), while the model
+is offered it. codemode: other tools, always; tools that run scripts list it. deferred: other tools, always.
+model-only: nobody else."""
 
 class ExtensionFlag(TypedDict):
     """Command line option of an extension."""
@@ -690,6 +711,7 @@ HookName = Literal[
     "before_provider_request",
     "before_provider_headers",
     "after_provider_response",
+    "provider_stream_event",
     "user_bash",
     "resources_discover",
 ]
@@ -926,6 +948,8 @@ class QueriedTool(TypedDict):
     path: NotRequired[str]
     promptGuidelines: NotRequired[List[str]]
     active: bool
+    callable: bool
+    outputSchema: NotRequired[JsonObject]
 
 class QueriedPrompt(TypedDict):
     """System prompt in use, for extensions."""
@@ -1032,6 +1056,18 @@ class ExtensionRunTool(TypedDict):
     toolName: str
     arguments: JsonObject
 
+class ExtensionCallTool(TypedDict):
+    """Calls a tool of the session during a call of a tool of the extension, as the model would: arguments are
+    checked, hooks run, the user is asked where calls of the tool need confirmation (`--confirm-tools`), and the
+    events of the call name the outer one in `parentToolCallId`. Only tools that are `callable` (`QueriedTool`).
+    `data` of the response has the `AgentToolResult` as `result`, `isError`, and `toolCallId`; the action itself
+    fails if the outer call has ended, or the dialect has no nested calls."""
+    type: Literal["call_tool"]
+    id: str
+    origin: NotRequired[str]
+    toolName: str
+    arguments: JsonObject
+
 class ExtensionComplete(TypedDict):
     """Sends a request to a model outside of the conversation. `data` of the response has the `AssistantMessage` as
     `message`."""
@@ -1063,6 +1099,7 @@ class ExtensionUnregisterProvider(TypedDict):
     name: str
 
 class ExtensionWithdraw(TypedDict):
-    """Withdraws an action: `compact`, `complete`, `run_tool` or `wait_for_idle`. Its response follows soon."""
+    """Withdraws an action: `compact`, `complete`, `call_tool`, `run_tool` or `wait_for_idle`. Its response follows
+    soon."""
     type: Literal["withdraw"]
     id: str

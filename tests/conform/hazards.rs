@@ -45,7 +45,10 @@ fn converse(mut server: Server) -> (Vec<Value>, String) {
     frames.extend(until(&mut server, |frames| frames.iter().any(|frame| frame["id"] == "get_messages")));
     server.close_stdin();
     frames.extend(std::iter::from_fn(|| server.next_line()).map(|line| parsed(&line)));
-    (frames, server.ends().stderr)
+    // The server tells there which hazards have occurred.
+    let stderr = server.ends().stderr;
+    let of_tap = stderr.lines().filter(|line| !line.starts_with("hazards: "));
+    (frames, of_tap.map(|line| format!("{line}\n")).collect())
 }
 
 fn until(server: &mut Server, done: impl Fn(&[Value]) -> bool) -> Vec<Value> {

@@ -76,7 +76,7 @@ fn server_that_never_writes_cannot_be_judged() {
     let (subject, records) = play("cat >/dev/null", steps);
     assert_eq!((subject.outcome, subject.reason.as_deref()), (Outcome::Error, Some(reason)));
     let events: Vec<&str> = records.iter().filter_map(|record| record["frame"]["event"].as_str()).collect();
-    assert_eq!(events, ["spawn", "timeout", "stdin closed", "exit"]);
+    assert_eq!(events, ["spawn", "timeout", "stdin closed", "exit", "processes left"]);
 }
 
 #[test]
@@ -119,7 +119,11 @@ fn server_that_outlives_input_is_killed() {
     for pid in [&pids["own"], &pids["child"]] {
         assert!(!runs(pid), "{pid} runs");
     }
-    assert_eq!(records.last().unwrap()["frame"], json!({"event": "exit", "code": 137}));
+    let ends: Vec<&Value> = records[records.len() - 2..].iter().map(|record| &record["frame"]).collect();
+    assert_eq!(
+        ends,
+        [&json!({"event": "exit", "code": 137}), &json!({"event": "processes left", "commands": []})]
+    );
 }
 
 /// Whether a process is there and has not ended.
@@ -203,7 +207,19 @@ fn restarted_process_keeps_its_home() {
     let (subject, records) = play(script, steps);
     assert_eq!((subject.reason, subject.processes), (None, 2));
     let events: Vec<&str> = records.iter().filter_map(|record| record["frame"]["event"].as_str()).collect();
-    assert_eq!(events, ["spawn", "stdin closed", "exit", "spawn", "stdin closed", "exit"]);
+    assert_eq!(
+        events,
+        [
+            "spawn",
+            "stdin closed",
+            "exit",
+            "processes left",
+            "spawn",
+            "stdin closed",
+            "exit",
+            "processes left"
+        ]
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ enum Gets {
 }
 
 /// The files that start processes, with how many places in them do so.
-const PLACES: [(&str, usize, Gets); 19] = [
+const PLACES: [(&str, usize, Gets); 20] = [
     // The watcher of processes, which gets none.
     ("processes/process_watcher.rs", 1, Gets::Named),
     // A server of `mcp.json`, or of an ACP client.
@@ -40,6 +40,8 @@ const PLACES: [(&str, usize, Gets); 19] = [
     ("extension/node.rs", 1, Gets::NoKeys),
     // The server whose page is shown.
     ("inspect/command_source.rs", 1, Gets::All),
+    // The server behind a front, which the user starts with it.
+    ("cli/front/server.rs", 1, Gets::All),
     // A server that is tried.
     ("conform/live/home.rs", 1, Gets::Named),
     // A server that is asked for its version.

@@ -47,7 +47,8 @@ fn unusable_key_starts_without_model() {
     for dialect in DIALECTS {
         let mut server = server(dialect);
         let state = server.data(json!({ "type": "get_state" }));
-        assert_eq!(state.get("model"), Some(&Value::Null), "{dialect}");
+        let named = state.pointer("/model/id").and_then(Value::as_str);
+        assert_eq!(named, dialect.record().unselected_model, "{dialect}");
         assert_eq!(server.data(json!({ "type": "get_available_models" })), json!({ "models": [] }));
         server.send(json!({ "id": "p", "type": "prompt", "message": "hi" }));
         let refused = server.until(|frame| frame["success"] == false).pop().unwrap();

@@ -144,6 +144,9 @@ fn rows() -> Vec<(&'static str, Way)> {
         ("parameter tools", NAMES_NOTHING),
         ("parameter exclude_tools", NAMES_NOTHING),
         ("parameter confirm_tools", NAMES_NOTHING),
+        ("parameter max_cost", NAMES_NOTHING),
+        ("parameter max_turns", NAMES_NOTHING),
+        ("parameter max_time", NAMES_NOTHING),
         (
             "start New",
             Harmless("a new session; by the host's options, as `parameter newest` and `parameter session`"),

@@ -1,10 +1,33 @@
 //! Check for processes that a server has left behind.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long what was killed may take to be gone.
+const GONE_WITHIN: Duration = Duration::from_secs(20);
 
 /// Checks that the process is gone and was waited for, that its group is empty, and that nothing lives that was started
 /// with `home` as its home. Without one: a server that was killed could not end what it had put into groups of their own.
 pub fn nothing_is_left(process: u32, home: Option<&Path>) -> Result<(), String> {
+    let deadline = Instant::now() + GONE_WITHIN;
+    loop {
+        let left = left(process, home)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            return Err(format!("left behind: {}", left.join(", ")));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The ids of what is left now.
+fn left(process: u32, home: Option<&Path>) -> Result<Vec<String>, String> {
     let mark = home.map(|home| format!("HOME={}", home.display())).unwrap_or_default();
     let left = fs::read_dir("/proc").map_err(|error| error.to_string())?.flatten().filter(|entry| {
         let file = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
@@ -21,6 +44,5 @@ pub fn nothing_is_left(process: u32, home: Option<&Path>) -> Result<(), String> 
         // What it had started and is dead belongs to the system, which takes its time.
         is_of_it && (state != "Z" || parent == std::process::id().to_string())
     });
-    let left: Vec<String> = left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    if left.is_empty() { Ok(()) } else { Err(format!("left behind: {}", left.join(", "))) }
+    Ok(left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
 }

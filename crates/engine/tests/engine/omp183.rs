@@ -51,7 +51,7 @@ fn empty_folder_begins_a_session_there() {
 }
 
 #[test]
-fn open_session_of_the_folder_lets_its_run_go_on() {
+fn open_session_in_its_folder_keeps_run() {
     let slow = json!({ "say": [{ "text": "Well, well.", "size": 4 }], "delayMs": 50 });
     let talk = scenario(json!([slow])).kept().file("/talks/a.jsonl", EARLIER);
     let talk = talk.host(0, open("/talks")).host(10, prompt("p", "hi")).host(

@@ -14,8 +14,8 @@ use pi_rpc_codemode::{
 };
 use pi_rpc_engine::declarations::{described, identifier};
 use pi_rpc_protocol::{
-    ExtensionAppendEntry, ExtensionCallTool, ExtensionResponse, ExtensionToolUpdate, ExtensionWithdraw, QueriedTool,
-    UserContent,
+    ExtensionAppendEntry, ExtensionCallTool, ExtensionResponse, ExtensionToolUpdate, ExtensionWithdraw,
+    QueriedTool, UserContent,
 };
 use std::sync::LazyLock;
 use tokio::sync::Semaphore;

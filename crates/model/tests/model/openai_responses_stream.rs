@@ -371,7 +371,7 @@ fn tokens_written_to_cache_are_apart() {
 }
 
 #[test]
-fn removed_reasoning_is_told_but_for_turn_boundaries() {
+fn removed_reasoning_is_told_within_turns() {
     let removal = |id: &str, reason: &str| json!({ "type": "reasoning", "id": id, "action": "removed", "reason": reason, "other": 1 });
     let told = |transformations: Value| {
         let mut last = completed("completed");

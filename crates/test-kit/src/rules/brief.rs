@@ -446,6 +446,7 @@ pub fn handler_error(dialect: Dialect, command: &RpcCommand) -> Option<String> {
         RpcCommand::SwitchSession(_) => NO_SESSION.to_owned(),
         RpcCommand::Fork(_) | RpcCommand::Branch(_) => errors::invalid_entry(base),
         RpcCommand::ExportHtml(_) => errors::export_in_memory(base),
+        RpcCommand::OpenSession(_) => errors::open_in_memory(base),
         _ => return None,
     })
 }

@@ -45,6 +45,7 @@ const KEYWORDS: [(&str, &[Place]); 45] = {
         ("x-ends", &[Def]),
         ("x-meanwhile", &[Def]),
         ("x-limit", &[Def]),
+        ("x-unfiltered", &[Def]),
         ("x-cuts", &[Def]),
         ("x-causes", &[Def]),
         ("x-after", &[Def]),

@@ -11,6 +11,10 @@ const AT_ONCE: &str = "calls run at once, and each ends when it ends";
 const ABORTED: &str = "the message was aborted, and may hold more than was streamed";
 const BESIDE: &str = "it is done beside what else goes on, and may be answered before or after it";
 
+const NESTED: &str = "the arguments of a script's call stand in no message before it";
+
+const STORED: &str = "what an extension stores is its own affair";
+
 const ENTRY: &str = "what is kept besides messages is told as it comes, and not always";
 
 const COMMANDS: &str = "slash commands come and go; when they are listed is the server's affair";
@@ -19,6 +23,12 @@ const UNKNOWN_BEFORE: &str = "no frame before it has told the model or the level
 /// The way of spoiling, the beginning of the frame's label, and the reason why the change is legal.
 pub const LEGAL: &[(&str, &str, &str)] = &[
     ("renamed", "tool_execution_start /args/command", FITTED),
+    ("renamed", "tool_execution_start /args/path", NESTED),
+    ("renamed", "tool_execution_start /args/t", NESTED),
+    ("retyped", "tool_execution_start /args/path", NESTED),
+    ("retyped", "tool_execution_start /args/t", NESTED),
+    ("renamed", "entry_appended /entry/data", STORED),
+    ("retyped", "entry_appended /entry/data", STORED),
     ("dropped", "agent_end", ENDED),
     ("dropped", "agent_settled", "the input ends before anything tells that the rest is over"),
     (
@@ -51,6 +61,10 @@ pub const LEGAL: &[(&str, &str, &str)] = &[
     ("renamed", "summarization_retry_attempt_start /reason", MAY_BE_ABSENT),
     ("renamed", "tool_execution_end /isWarning", MAY_BE_ABSENT),
     ("renamed", "tool_execution_end /result/structuredContent", FREE),
+    ("renamed", "tool_execution_end /result/details", FREE),
+    ("renamed", "tool_execution_end /result/isError", MAY_BE_ABSENT),
+    ("retyped", "tool_execution_end /result/details", FREE),
+    ("retyped", "tool_execution_update /partialResult/details", FREE),
     ("renamed", "tool_execution_update /partialResult/details", FREE),
     ("retyped", "response get_entries /data/entries/*/systemMessage/toolsAdded/*/parameters/", FREE),
     ("retyped", "response get_messages /data/messages/*/toolsAdded/*/parameters/", FREE),
