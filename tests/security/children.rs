@@ -15,7 +15,7 @@ enum Gets {
 }
 
 /// The files that start processes, with how many places in them do so.
-const PLACES: [(&str, usize, Gets); 20] = [
+const PLACES: [(&str, usize, Gets); 22] = [
     // The watcher of processes, which gets none.
     ("processes/process_watcher.rs", 1, Gets::Named),
     // A server of `mcp.json`, or of an ACP client.
@@ -42,6 +42,9 @@ const PLACES: [(&str, usize, Gets); 20] = [
     ("inspect/command_source.rs", 1, Gets::All),
     // The server behind a front, which the user starts with it.
     ("cli/front/server.rs", 1, Gets::All),
+    // The server of a test, and the judgement of what was said to it.
+    ("client/testing/mod.rs", 1, Gets::All),
+    ("client/testing/judgement.rs", 1, Gets::All),
     // A server that is tried.
     ("conform/live/home.rs", 1, Gets::Named),
     // A server that is asked for its version.

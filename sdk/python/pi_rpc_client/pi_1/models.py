@@ -796,9 +796,9 @@ class NestedCall(Frame):
     """Id of the call: that of the outer call, a slash and a number."""
     name: str
     """Name of the called tool."""
+    status: NestedCallStatus
     arguments: JsonObject | None = None
     arguments_bytes: Count | None = None
-    status: NestedCallStatus
     duration_ms: Count | None = None
     error: str | None = None
     """Error text."""
