@@ -64,6 +64,7 @@ const PLACES: [(&str, usize, Gets); 22] = [
 /// The code of a file without comments and tests.
 fn code(text: &str) -> String {
     let shipped = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let shipped = shipped.split("#[cfg(all(test, ").next().unwrap_or_default();
     let lines = shipped.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.map(|line| format!("{line}\n")).collect()
 }
