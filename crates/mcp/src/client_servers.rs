@@ -18,10 +18,10 @@
 //! // The shortest MCP server: it answers `initialize` and `tools/list`.
 //! let script = r#"
 //! read line
-//! echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},
+//! echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},
 //! "serverInfo":{"name":"demo","version":"1"}}}' | tr -d '\n'; echo
 //! read line; read line
-//! echo '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"add","inputSchema":{"type":"object"}}]}}'
+//! echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"add","inputSchema":{"type":"object"}}]}}'
 //! read line
 //! "#;
 //! let server = McpServerStdio::new("calc", "/bin/sh").args(vec!["-c".to_owned(), script.to_owned()]);
