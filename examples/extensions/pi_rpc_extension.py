@@ -355,6 +355,14 @@ class Context:
             raise RuntimeError("\n".join(part["text"] for part in made["content"] if part["type"] == "text"))
         return made
 
+    def call_tool(self, name: str, arguments: Json, timeout: Optional[float] = None) -> frames.AgentToolResult:
+        """Calls a tool of the session during a call of an own one, as the model would. Raises RuntimeError with its text if it fails."""
+        done = self._await("call_tool", timeout, toolName=name, arguments=arguments)
+        made: frames.AgentToolResult = done["result"]
+        if done["isError"]:
+            raise RuntimeError("\n".join(part["text"] for part in made["content"] if part["type"] == "text"))
+        return made
+
     def complete(
         self, provider: str, model_id: str, messages: Sequence[frames.AgentMessage], *,
         system_prompt: Optional[str] = None, tools: Optional[Sequence[frames.ExtensionTool]] = None,

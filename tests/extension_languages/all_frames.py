@@ -130,6 +130,7 @@ def ask(ctx: Context, arguments: str) -> None:
     show(ctx, "settings", lambda: ctx.settings()["compaction"])
     show(ctx, "prompt", lambda: "Work." in ctx.system_prompt()["systemPrompt"])
     show(ctx, "ran", lambda: ctx.run_tool("bash", {"command": "echo out"})["content"])
+    show(ctx, "called", lambda: ctx.call_tool("bash", {"command": "echo out"})["content"])
     message: Json = {"role": "user", "content": "Hi", "timestamp": 1}
     show(ctx, "completed", lambda: ctx.complete("lab", "mine", [message], timeout=100)["content"])
     ext.report("check", "only a check")

@@ -39,7 +39,11 @@ fn python_extension_uses_every_frame() {
     if python().is_none() {
         return;
     }
-    for (dialect, aborted) in [(Pi, "Request was aborted."), (Pi1, "This operation was aborted")] {
+    let no_call = "origin: expected the id of a tool call of this extension that runs";
+    for (dialect, aborted, uncalled) in [
+        (Pi, "Request was aborted.", "This dialect has no calls of tools by tools"),
+        (Pi1, "This operation was aborted", no_call),
+    ] {
         let dir = tempfile::tempdir().unwrap();
         let settings = json!({ "compaction": { "keepRecentTokens": 1 } });
         write_agent_file(dir.path(), dialect, "settings.json", &settings);
@@ -72,6 +76,7 @@ fn python_extension_uses_every_frame() {
         let frames =
             server.until(|frame| frame["message"].as_str().is_some_and(|it| it.starts_with("withdrawn")));
         let withdrawn = format!("withdrawn: {}", json!(aborted));
+        let called = format!("called: failed: {uncalled}");
         let wanted = [
             r#"models: ["far"]"#,
             r#"key: "far-away-key""#,
@@ -81,6 +86,7 @@ fn python_extension_uses_every_frame() {
             r#"settings: {"keepRecentTokens": 1}"#,
             "prompt: true",
             r#"ran: [{"type": "text", "text": "out\n"}]"#,
+            &called,
             r#"completed: [{"type": "text", "text": "I have nothing to do."}]"#,
             &withdrawn,
         ];
