@@ -17,7 +17,8 @@ from generate import module
 from player import SDK, Player
 
 SEEDS = {"async": 1, "sync": 2}
-PACKAGES = [it.name for it in pkgutil.iter_modules(pi_rpc_client.__path__) if it.ispkg]
+# `testing` is no dialect.
+PACKAGES = [it.name for it in pkgutil.iter_modules(pi_rpc_client.__path__) if it.ispkg and it.name != "testing"]
 DIALECTS = [importlib.import_module(f"pi_rpc_client.{it}.tables").DIALECT.name for it in PACKAGES]
 
 AT_ONCE = 12
