@@ -98,8 +98,10 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
         ));
     }
     let (hosts, open) = HostAddress::parse_list(&options.messages.remove(0)).map_err(usage)?;
-    if open.is_some() && !options.budget.is_unlimited() {
-        return Err(usage("attach: --max-cost, --max-turns and --max-time are for a new session".to_owned()));
+    if open.is_some()
+        && let Some(names) = narrowing(&options)
+    {
+        return Err(usage(format!("attach: {names}: for a new session, and this one is open")));
     }
     let ends_session = open.is_none() && !leaves;
     let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
@@ -122,6 +124,19 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
     // A command line is seen by every program of the machine.
     let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
     Ok(Some(Options { hosts, session, token, authorities, ends_session, patience, max_frame }))
+}
+
+/// The options that narrow what a session may do, if some were given: an open session would ignore them.
+fn narrowing(options: &HostOptions) -> Option<&'static str> {
+    let names_tools = options.tools.is_some()
+        || options.no_tools.is_some()
+        || !options.exclude_tools.is_empty()
+        || !options.confirm_tools.is_empty();
+    match names_tools {
+        true => Some("--tools, --no-tools, --exclude-tools and --confirm-tools"),
+        false if !options.budget.is_unlimited() => Some("--max-cost, --max-turns and --max-time"),
+        false => None,
+    }
 }
 
 fn parameters(

@@ -1,7 +1,7 @@
 //! Requests to a server and their answers, over any transport.
 
 use super::{
-    http::{HttpTransport, Listening},
+    http::{EventListener, HttpTransport},
     log::ServerLog,
 };
 use serde_json::{Value, json, value::RawValue};
@@ -45,7 +45,7 @@ pub(crate) struct Client {
     next: AtomicU64,
     timeout: Duration,
     /// What the server sends beside its answers.
-    listening: OnceLock<Listening>,
+    listening: OnceLock<EventListener>,
 }
 
 /// Why a request has no result.

@@ -44,9 +44,9 @@ const LISTEN_RETRIES: [Duration; 6] = [
 ];
 
 /// The stream beside answers; dropping it closes the stream.
-pub(crate) struct Listening(tokio::task::JoinHandle<()>);
+pub(crate) struct EventListener(tokio::task::JoinHandle<()>);
 
-impl Drop for Listening {
+impl Drop for EventListener {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -111,9 +111,9 @@ impl HttpTransport {
     }
 
     /// Reads what the server sends beside its answers, where it does, until the returned handle is dropped.
-    pub(crate) fn listen(&self, inbox: Arc<Inbox>) -> Listening {
+    pub(crate) fn listen(&self, inbox: Arc<Inbox>) -> EventListener {
         let http = self.clone();
-        Listening(tokio::spawn(async move {
+        EventListener(tokio::spawn(async move {
             for wait in LISTEN_RETRIES {
                 let session = http.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let mut request = http.client.get(&http.url).headers(http.headers.clone()).headers(session);

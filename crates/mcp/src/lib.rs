@@ -3,8 +3,9 @@
 //! For sessions with servers of `mcp.json`: [`McpBridge`] connects them when the session begins and offers their tools, as an
 //! extension that is built in. For sessions whose client names servers (feature `acp`): `McpTools`.
 //!
-//! Only tools are used: no resources, prompts or sampling of MCP. This crate offers no MCP server and reads no configuration. The
-//! processes of servers get no variables that the session withholds, but those that the entry gives them.
+//! Tools and resources are used, prompts are not; requests of a server for the user's input or for a model are refused. This crate offers
+//! no MCP server and reads no configuration. The processes of servers get no variables that the session withholds, but those that the
+//! entry gives them.
 //!
 //! Whatever a server does, the session goes on: a message has at most [`MAX_MESSAGE`] bytes, a server at most [`MAX_TOOLS`] tools,
 //! and every wait ends.
@@ -12,7 +13,8 @@
 //! - [`McpBridge`]: from the entries of `mcp.json` to tools of a session. `server`: one server with its state.
 //! - `client`: requests and answers; `stdio`, `http`: the transports.
 //! - `naming`, `tool`, `content`: names, definitions and results, as the model gets them.
-//! - `search`: the ranking of `tool_search`.
+//! - `search`: the ranking of `tool_search`. `oauth`: logins at servers by HTTP. `log`: what servers log. `script_output`: what a script
+//!   of `codemode` has put out. `schema_cost`: what checking by a schema may cost.
 //!
 //! ```text
 //! server process ── stdio ─┐

@@ -89,7 +89,7 @@ impl Pending {
 
 /// Passes what both sides write until the server has closed its output, or the client its input.
 pub fn pass(pipes: Pipes, translator: Translator) {
-    let mut passing = Passing {
+    let mut passing = TwoWayPipe {
         pipes,
         translator,
         from_client: LineSplitter::new(FRAME_LIMIT),
@@ -108,7 +108,7 @@ pub fn pass(pipes: Pipes, translator: Translator) {
     while let Ok(true) = passing.step() {}
 }
 
-struct Passing {
+struct TwoWayPipe {
     pipes: Pipes,
     translator: Translator,
     from_client: LineSplitter,
@@ -136,7 +136,7 @@ struct Ready {
     has_exited: bool,
 }
 
-impl Passing {
+impl TwoWayPipe {
     /// Serves the next line, or waits for a pipe. Returns whether there is more to do.
     fn step(&mut self) -> io::Result<bool> {
         if self.closes_input && self.to_server.is_empty() {

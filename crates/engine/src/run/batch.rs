@@ -40,12 +40,12 @@ pub struct CallSlot {
     /// The arguments to run with, after the `tool_call` hook.
     pub changed: Option<JsonObject>,
     /// Who waits for the result; `None`: the model.
-    pub nesting: Option<Nesting>,
+    pub nesting: Option<NestedSlot>,
 }
 
 /// What a call belongs to that a tool has made.
 #[derive(Debug)]
-pub struct Nesting {
+pub struct NestedSlot {
     /// The place of the call whose tool has made it.
     pub outer: usize,
     /// The action of the extension that waits for its result.

@@ -14,7 +14,7 @@ use crate::{
     },
     io::{CallId, Output},
     requests::ToolContinuation,
-    run::batch::{Batch, CallSlot, CallStage, Nesting},
+    run::batch::{Batch, CallSlot, CallStage, NestedSlot},
     step::PendingStep,
     tool_result::error_result,
     toolbox::arguments::ToolOwner,
@@ -88,7 +88,7 @@ impl Engine {
             namespace: None,
         };
         let action = self.open_task(process, Some(id), ActionTask::NestedCall(at));
-        let nesting = Nesting { outer, action, is_withdrawn: false, announced: None, record: None };
+        let nesting = NestedSlot { outer, action, is_withdrawn: false, announced: None, record: None };
         if let Some(batch) = self.activity.batch_mut() {
             batch.calls.push(CallSlot { nesting: Some(nesting), ..CallSlot::new(call) });
         }
@@ -112,7 +112,7 @@ impl Engine {
             let name = &slot.call.name;
             self.tools.is_exclusive(name) && matches!(self.tools.owner(name), Some(ToolOwner::Extension(_)))
         };
-        let may_begin = |batch: &Batch, nesting: &Nesting, slot: &CallSlot| {
+        let may_begin = |batch: &Batch, nesting: &NestedSlot, slot: &CallSlot| {
             let open = batch.nested_in(nesting.outer).filter(|other| other.stage.is_open()).count();
             let waits_for_exclusive = is_exclusive(slot)
                 && batch.calls.iter().enumerate().any(|(at, other)| {
@@ -153,7 +153,7 @@ impl Engine {
         })
     }
 
-    fn first_nested(&self, wanted: impl Fn(&Batch, &Nesting, &CallSlot) -> bool) -> Option<usize> {
+    fn first_nested(&self, wanted: impl Fn(&Batch, &NestedSlot, &CallSlot) -> bool) -> Option<usize> {
         let batch = self.activity.batch()?;
         let is_it = |slot: &CallSlot| slot.nesting.as_ref().is_some_and(|it| wanted(batch, it, slot));
         batch.calls.iter().position(is_it)

@@ -67,7 +67,7 @@ fn result_type(output: Option<&Value>) -> String {
 
 /// The type of the values of a schema.
 pub fn schema_type(schema: &Value) -> String {
-    let mut reading = Reading { root: schema, resolving: Vec::new(), references: 0, left: MAX_TYPE };
+    let mut reading = SchemaReader { root: schema, resolving: Vec::new(), references: 0, left: MAX_TYPE };
     let text = reading.type_of(schema, 0);
     if text.len() > MAX_TYPE { UNKNOWN.to_owned() } else { text }
 }
@@ -88,7 +88,7 @@ fn member_names(schema: &Value) -> Option<String> {
 }
 
 /// The conversion of one schema.
-struct Reading<'a> {
+struct SchemaReader<'a> {
     root: &'a Value,
     /// References that are being followed.
     resolving: Vec<&'a str>,
@@ -97,7 +97,7 @@ struct Reading<'a> {
     left: usize,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> SchemaReader<'a> {
     fn type_of(&mut self, schema: &'a Value, depth: usize) -> String {
         let text = self.bounded_type(schema, depth);
         self.left = self.left.saturating_sub(text.len());

@@ -4,13 +4,10 @@
 //! client gets the ends of what has begun, with the messages that the session has stored in their place.
 
 use pi_rpc_protocol::{
-    AgentEndEvent, AgentMessage, AgentSessionEvent, AgentSessionEventKind, AgentSettledEvent,
+    AgentEndEvent, AgentMessage, AgentSessionEvent, AgentSessionEventKind as Kind, AgentSettledEvent,
     AgentToolResult, AssistantMessage, Base, Check as _, Dialect, Encoder, MessageEndEvent, Outbound,
     SessionSnapshotEvent, ToolExecutionEndEvent, ToolResultMessage, TurnEndEvent, from_slice,
 };
-
-/// Beginnings of frames that open and close nothing, of which there are many.
-const PASSED_OVER: [&str; 2] = [r#"{"type":"message_update""#, r#"{"type":"tool_execution_update""#];
 
 /// A call that has begun: its id, its tool, and the call that has made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +32,8 @@ impl OpenRun {
     /// Follows a frame, without its line feed.
     pub fn follow(&mut self, frame: &str) {
         use AgentSessionEvent as It;
-        if PASSED_OVER.iter().any(|beginning| frame.starts_with(beginning)) {
+        // Updates open and close nothing, and there are many.
+        if matches!(kind_of(frame), Some(Kind::MessageUpdate | Kind::ToolExecutionUpdate)) {
             return;
         }
         let Ok(Outbound::AgentSessionEvent(event)) = from_slice(frame.as_bytes()) else { return };
@@ -92,11 +90,17 @@ impl OpenRun {
             };
             frames.push(AgentSessionEvent::AgentEnd(end));
         }
-        if is_unsettled && AgentSessionEventKind::AgentSettled.is_in(base) {
+        if is_unsettled && Kind::AgentSettled.is_in(base) {
             frames.push(AgentSessionEvent::AgentSettled(AgentSettledEvent { aborted: Some(true) }));
         }
         frames.into_iter().map(|frame| encode(frame, base)).collect()
     }
+}
+
+/// The type of an event, where it stands first, as in the frames of hosts.
+fn kind_of(frame: &str) -> Option<Kind> {
+    let rest = frame.strip_prefix(r#"{"type":""#)?;
+    Kind::parse(rest.split('"').next()?)
 }
 
 fn answers(messages: &[AgentMessage]) -> impl DoubleEndedIterator<Item = &AssistantMessage> {
@@ -106,12 +110,13 @@ fn answers(messages: &[AgentMessage]) -> impl DoubleEndedIterator<Item = &Assist
     })
 }
 
-/// The end of a call, with the result that the session has stored.
+/// The end of a call, with the result that the session has stored; without one it has failed.
 fn end_of(call: OpenCall, messages: &[AgentMessage]) -> ToolExecutionEndEvent {
     let stored = messages.iter().find_map(|message| match message {
         AgentMessage::ToolResult(result) if result.tool_call_id == call.id => Some(result.clone()),
         _ => None,
     });
+    let is_error = stored.as_ref().is_none_or(|result| result.is_error);
     let (content, details) = stored.map_or_else(Default::default, |result: ToolResultMessage| {
         (result.content, result.details.and_then(|details| serde_json::to_value(details).ok()))
     });
@@ -128,7 +133,7 @@ fn end_of(call: OpenCall, messages: &[AgentMessage]) -> ToolExecutionEndEvent {
         tool_call_id: call.id,
         tool_name: call.tool,
         result,
-        is_error: true,
+        is_error,
         is_warning: None,
         duration_ms: None,
         parent_tool_call_id: call.parent,
