@@ -1,9 +1,11 @@
 //! Requests to real models: one `POST`, and the events of its answer as they arrive.
 
+mod answer_watch;
 #[cfg(feature = "aws-chain")]
 mod aws_chain;
 mod exchange;
 mod extra_authorities;
+mod failure;
 mod google_exchange;
 pub mod google_token;
 mod proxy;
@@ -13,10 +15,14 @@ mod signature;
 
 #[cfg(feature = "aws-chain")]
 use self::aws_chain::{ChainClients, KeyChain};
-pub use self::exchange::Exchanged;
+pub use self::{
+    answer_watch::{AnswerWatch, RawEvent, ResponseHead},
+    exchange::Exchanged,
+};
 use self::{
+    failure::{RequestFailure, chain, no_event_stream, refusal, seconds},
     redactor::Redactor,
-    response::{NoEventStream, event_stream, read_error_body, shorten},
+    response::event_stream,
     signature::add_signature,
 };
 use super::{
@@ -28,21 +34,18 @@ use pi_rpc_files::secrets::{Secrets, redact_url};
 pub use pi_rpc_model::http_options::HttpOptions;
 use pi_rpc_model::{
     bedrock::{AwsKeySource, SignatureScope},
-    failure::{is_overflow, overflow_code},
     request::{HttpRequest, Reader, StreamFormat, ZSTD},
-    retry::{is_transient_status, retry_after},
     types::StreamEvent,
 };
 use reqwest::{
     Client, ClientBuilder, Request, Response, Url,
-    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect,
 };
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::Value;
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    error::Error,
+    collections::BTreeSet,
     mem,
     net::IpAddr,
     pin::Pin,
@@ -345,93 +348,6 @@ fn builder() -> ClientBuilder {
         .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
 }
 
-/// Who is shown an answer before it is read.
-#[derive(Debug, Default)]
-pub struct AnswerWatch {
-    /// Receives its head.
-    pub heads: Option<mpsc::Sender<ResponseHead>>,
-    /// Receives its events.
-    pub events: Option<mpsc::Sender<RawEvent>>,
-}
-
-/// An event of an answer as the provider has sent it.
-#[derive(Debug)]
-pub struct RawEvent {
-    /// Its data.
-    pub data: String,
-    /// Acknowledges the event, so that the answer is read on.
-    pub seen: oneshot::Sender<()>,
-}
-
-/// Status and headers of an answer.
-#[derive(Debug)]
-pub struct ResponseHead {
-    /// HTTP status.
-    pub status: u16,
-    /// Headers by lower-case name; values of a repeated one are joined with commas. Values that are no text are left
-    /// out.
-    pub headers: BTreeMap<String, String>,
-    /// Acknowledges the head, so that the answer is read.
-    pub seen: oneshot::Sender<()>,
-}
-
-impl ResponseHead {
-    fn of(response: &Response) -> (Self, oneshot::Receiver<()>) {
-        let mut headers: BTreeMap<String, String> = BTreeMap::new();
-        for (name, value) in response.headers() {
-            let Ok(value) = value.to_str() else { continue };
-            let all = headers.entry(name.as_str().to_owned()).or_default();
-            if !all.is_empty() {
-                all.push_str(", ");
-            }
-            all.push_str(value);
-        }
-        let (seen, waits) = oneshot::channel();
-        (Self { status: response.status().as_u16(), headers, seen }, waits)
-    }
-}
-
-/// Why an answer failed.
-struct RequestFailure {
-    message: String,
-    retry_after: Option<Duration>,
-    /// Whether a retry may succeed, and nothing of an answer has come.
-    is_transient: bool,
-    /// Whether a connection broke on which nothing had come.
-    is_broken: bool,
-}
-
-impl RequestFailure {
-    fn new(message: String) -> Self {
-        Self { message, retry_after: None, is_transient: false, is_broken: false }
-    }
-
-    fn of_connection(message: String) -> Self {
-        Self { is_transient: true, ..Self::new(format!("Connection error: {message}")) }
-    }
-
-    fn into_event(self, redactor: &Redactor) -> StreamEvent {
-        StreamEvent::Fail { message: redactor.redact(self.message), retry_after: self.retry_after }
-    }
-
-    /// The failure of a provider that asks for a longer wait than allowed.
-    fn too_long(self, delay: Duration, longest: Duration) -> Self {
-        let [delay, longest] = [delay, longest].map(|time| time.as_millis().div_ceil(1000));
-        let message = format!("Server requested {delay}s retry delay (max: {longest}s). {}", self.message);
-        Self { message, ..self }
-    }
-}
-
-/// Builds the failure for an answer that is no event stream. A page or a refusal stays what it is, anything else may be
-/// an event stream at the next attempt.
-fn no_event_stream(host: &str, answer: NoEventStream, redactor: &Redactor) -> RequestFailure {
-    let NoEventStream { kind, body } = answer;
-    let is_refusal = || serde_json::from_str::<Value>(&body).is_ok_and(|body| !body["error"].is_null());
-    let passes = if kind.contains("html") || is_refusal() { "" } else { "terminated: " };
-    let start = shorten(&redactor.redact(body));
-    RequestFailure::new(format!("{passes}{host} did not answer with an event stream but {kind}: {start}"))
-}
-
 /// Sends events on; returns whether the last one was among them.
 async fn forward_events(
     made: Vec<StreamEvent>,
@@ -517,54 +433,6 @@ async fn send(
     }
 }
 
-/// Builds the failure for a status other than 2xx.
-async fn refusal(
-    response: Response,
-    reader: &mut dyn Reader,
-    patience: Duration,
-    redactor: &Redactor,
-) -> RequestFailure {
-    let status = response.status();
-    let number = status.as_u16();
-    let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
-    let mut retry_after = retry_after(header, SystemTime::now());
-    let mut is_transient = is_transient_status(number, header);
-    let location = header(LOCATION.as_str()).map(str::to_owned);
-    // Some services add an address behind a colon.
-    let kind = reader.error_kind_header().and_then(header).and_then(|kind| kind.split(':').next());
-    let kind = kind.filter(|kind| !kind.is_empty()).map(|kind| redactor.redact(shorten(kind)));
-    let message = match location.filter(|_| status.is_redirection()) {
-        Some(to) => format!(
-            "{number} redirected to {}, which is not followed: change the model's baseUrl",
-            shorten(&redactor.redact(to))
-        ),
-        None => {
-            let body = redactor.redact(read_error_body(response, patience).await);
-            match serde_json::from_str::<Value>(&body) {
-                Ok(body) => match reader.usage_limit(&body, SystemTime::now()) {
-                    Some(limit) => {
-                        (retry_after, is_transient) = (None, false);
-                        limit
-                    }
-                    None => {
-                        retry_after = retry_after.or_else(|| reader.retry_after(&body));
-                        let reason = reader.refusal(&body).unwrap_or_else(|| body.to_string());
-                        let code = overflow_code(&body).filter(|_| !is_overflow(&reason));
-                        let reason = code.map_or(reason.clone(), |code| format!("{code}: {reason}"));
-                        match kind {
-                            Some(kind) => format!("{number} {kind}: {reason}"),
-                            None => format!("{number} {reason}"),
-                        }
-                    }
-                },
-                Err(_) if body.trim().is_empty() => format!("{number} status code (no body)"),
-                Err(_) => format!("{number} {}", shorten(&body)),
-            }
-        }
-    };
-    RequestFailure { retry_after, is_transient, ..RequestFailure::new(message) }
-}
-
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
@@ -577,35 +445,4 @@ fn is_loopback(url: &Url) -> bool {
 fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{} s", time.as_secs_f64())
-}
-
-/// Joins the causes of an error, the outermost first, without repetitions.
-fn chain(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut texts: Vec<String> = Vec::new();
-    let mut reason: Option<&dyn Error> = error.source();
-    while let Some(found) = reason {
-        let text = found.to_string();
-        let known = texts.last().is_some_and(|last| last.contains(&text));
-        if !known && !text.starts_with("client error (") {
-            texts.push(text);
-        }
-        reason = found.source();
-    }
-    let text = if texts.is_empty() { error.to_string() } else { texts.join(": ") };
-    // The library's text ends with the debug output of its types.
-    match text.split_once("invalid peer certificate: ") {
-        Some((before, reason)) => {
-            let reason = reason.trim_start_matches("Other(OtherError(").trim_end_matches("))");
-            format!(
-                "{before}its certificate is not trusted ({reason}); {} may name a file of further authorities",
-                extra_authorities::EXTRA_CA_VARIABLE
-            )
-        }
-        None => text,
-    }
 }

@@ -1,6 +1,6 @@
 //! Requests with a short answer, such as those for tokens.
 
-use super::{Http, chain, host, response::pieces};
+use super::{Http, failure::chain, host, response::pieces};
 use futures_util::StreamExt as _;
 use reqwest::{Request, Response};
 use std::time::Duration;

@@ -1,7 +1,12 @@
 //! Sends the requests for tokens of Google accounts.
 
-use super::{Http, chain, host, is_loopback, is_transient_status, seconds};
+use super::{
+    Http,
+    failure::{chain, seconds},
+    host, is_loopback,
+};
 use crate::google::account::{Token, TokenRequest, read_token};
+use pi_rpc_model::retry::is_transient_status;
 use reqwest::{
     Method, Request, Url,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue},
@@ -116,7 +121,7 @@ impl Http {
         if flavor.as_deref() != Some("Google") {
             return Err(TokenFailure::lasting(format!("{host} is no metadata server")));
         }
-        let body = serde_json::from_str(&body).unwrap_or_else(|_| super::shorten(&body).into());
+        let body = serde_json::from_str(&body).unwrap_or_else(|_| super::response::shorten(&body).into());
         read_token(status, &body).map_err(|reason| TokenFailure {
             message: format!("the metadata server {host} gives no token: {reason}"),
             is_transient: is_transient_status(status, |_| None),

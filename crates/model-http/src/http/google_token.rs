@@ -253,7 +253,7 @@ async fn read(file: &str) -> Result<String, Error> {
 
 /// The body as JSON, or its beginning as a text.
 fn json(body: &str) -> Value {
-    serde_json::from_str(body).unwrap_or_else(|_| super::shorten(body).into())
+    serde_json::from_str(body).unwrap_or_else(|_| super::response::shorten(body).into())
 }
 
 fn now() -> u64 {

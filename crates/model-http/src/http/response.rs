@@ -1,6 +1,6 @@
 //! Reads bodies of answers, and excerpts of error bodies.
 
-use super::seconds;
+use super::failure::{chain, seconds};
 use crate::decoder::decoded;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
@@ -23,7 +23,7 @@ pub fn pieces(response: Response, idle: Duration) -> impl Stream<Item = Result<B
     let packed = stream::try_unfold(response, move |mut response| async move {
         match timeout(idle, response.chunk()).await {
             Ok(Ok(piece)) => Ok(piece.map(|piece| (piece, response))),
-            Ok(Err(error)) => Err(format!("terminated: {}", super::chain(error))),
+            Ok(Err(error)) => Err(format!("terminated: {}", chain(error))),
             Err(_) => Err(format!("terminated: the provider was silent for {}", seconds(idle))),
         }
     });
