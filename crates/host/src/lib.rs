@@ -86,12 +86,14 @@ mod permission;
 mod principal;
 mod records;
 mod registry;
+mod registry_entry;
 mod reopening;
 mod request_ids;
 mod scoped_host;
 mod session_handle;
 mod session_task;
 mod shared_connection;
+mod shared_sessions;
 mod socket_file;
 mod stored_commands;
 mod tls;
@@ -117,12 +119,13 @@ pub use permission::{Permitted, SessionOwner, permit};
 pub use pi_rpc_engine::BudgetPlan;
 pub use principal::{Principal, UsageBook};
 pub use records::{Records, StoredSession};
-pub use registry::{OpenSession, Pending, SessionHost, SessionSource, SharedSessions};
+pub use registry::{OpenSession, SessionHost, SessionSource};
 pub use session_handle::{
     Attach, Attached, ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits,
     SessionRequest,
 };
 pub use session_task::start as start_session;
+pub use shared_sessions::{Pending, SharedSessions};
 pub use socket_file::SocketFile;
 pub use tls::Certificate;
 pub use watcher::{ClientId, WatcherMessage, WatcherQueue};

@@ -8,17 +8,18 @@ use super::{
     permission::{Permitted, SessionOwner, permit},
     principal::Principal,
     records::{Records, StoredSession},
+    registry_entry::{Entry, Reopening, opened, permit_handle, user},
     session_handle::{
         Attach, Attached, Resumption, SessionEnd, SessionHandle, SessionLimits, SessionRequest,
     },
     session_task,
+    shared_sessions::SharedSessions,
 };
 use pi_rpc_protocol::{Dialect, ListedSession, SessionStatus};
 use pi_rpc_server::SessionOptions;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
-    pin::Pin,
+    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -35,31 +36,6 @@ pub struct ReservedSession {
 
 /// Makes the options of a session, within the limits of its owner. May block.
 pub type OpenSession = dyn Fn(OpenRequest) -> Result<SessionOptions, HostError> + Send + Sync;
-
-/// What an operation of [`SharedSessions`] returns.
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// Sessions that several processes share: they outlive each of them.
-pub trait SharedSessions: Send + Sync {
-    /// Opens a session, which gets the name `id` if it is new; one that exists, if its opener may touch it.
-    fn open(
-        &self,
-        id: String,
-        request: OpenRequest,
-    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>>;
-    /// The session with this name, whichever process has it, if the client may touch it.
-    fn find(
-        &self,
-        name: String,
-        client: Arc<Principal>,
-    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>>;
-    /// All open sessions, with the names of their owners.
-    fn list(&self) -> Pending<'_, Vec<(String, ListedSession)>>;
-    /// What the sessions that this process runs are doing.
-    fn run_here(&self) -> Vec<SessionStatus>;
-    /// Leaves the sessions of this process to the others.
-    fn leave(&self) -> Pending<'_, ()>;
-}
 
 /// Where the sessions of a host come from.
 pub struct SessionSource {
@@ -90,31 +66,6 @@ pub struct SessionHost {
 
 /// How long connections have to write what is pending when the process ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
-
-pub(super) enum Entry {
-    Opening {
-        path: Option<String>,
-        directory: Option<PathBuf>,
-        owner: Arc<Principal>,
-    },
-    Open {
-        handle: SessionHandle,
-        request: Box<OpenRequest>,
-        /// The number of the last frame when it was opened.
-        opened_at: u64,
-    },
-    /// A session that other processes know, too.
-    Shared(SessionHandle),
-    /// It is not in memory; `opened` has the outcome, while it is being opened again.
-    Stored {
-        session: Box<StoredSession>,
-        owner: Arc<Principal>,
-        opened: Option<Reopening>,
-    },
-}
-
-/// The outcome of opening a session again; `None`: it is under way.
-pub(super) type Reopening = watch::Receiver<Option<Result<(), HostError>>>;
 
 impl SessionHost {
     /// A process without open sessions. `records`: where open sessions are noted, and those that are there already. `shared`:
@@ -513,59 +464,6 @@ impl SessionHost {
     }
 }
 
-impl Entry {
-    /// A session that is not in memory.
-    pub(super) fn stored(session: StoredSession) -> Self {
-        let owner = session.request.owner.clone().unwrap_or_else(Principal::local);
-        Self::Stored { session: Box::new(session), owner, opened: None }
-    }
-
-    /// What `client` may have of the session.
-    fn permit<T>(&self, client: &Principal, it: T) -> Result<Permitted<T>, HostError> {
-        permit(client, SessionOwner::Opener(&self.owner().name), it)
-    }
-
-    /// The session as it is listed under the name `id`.
-    fn listed(&self, id: &str) -> ListedSession {
-        match self {
-            Self::Opening { path, directory, .. } => ListedSession {
-                session_id: id.to_owned(),
-                durable_session_id: None,
-                session_path: path.clone(),
-                cwd: directory.as_deref().map(text).unwrap_or_default(),
-                name: None,
-                status: SessionStatus::Opening,
-            },
-            Self::Stored { session, .. } => ListedSession {
-                session_id: id.to_owned(),
-                durable_session_id: Some(session.durable_id.to_owned()),
-                session_path: Some(text(&session.path)),
-                cwd: text(&session.directory),
-                name: session.name.clone(),
-                status: SessionStatus::Idle,
-            },
-            Self::Open { handle, .. } | Self::Shared(handle) => {
-                let info = handle.info.borrow();
-                ListedSession {
-                    session_id: id.to_owned(),
-                    durable_session_id: Some(info.durable_id.to_owned()),
-                    session_path: info.path.as_deref().map(text),
-                    cwd: text(&info.directory),
-                    name: info.name.clone(),
-                    status: info.status,
-                }
-            }
-        }
-    }
-
-    fn owner(&self) -> &Principal {
-        match self {
-            Self::Opening { owner, .. } | Self::Stored { owner, .. } => owner,
-            Self::Open { handle, .. } | Self::Shared(handle) => &handle.owner,
-        }
-    }
-}
-
 /// What [`SessionHost::find`] finds.
 enum Found {
     Open(Permitted<SessionHandle>),
@@ -577,32 +475,6 @@ async fn end(handle: &SessionHandle, request: SessionRequest) {
     // A task that is gone has ended the session.
     let _ = handle.requests.send(request).await;
     let _ = handle.ended.clone().wait_for(Option::is_some).await;
-}
-
-/// The session whose file a client names, open or being opened.
-fn user<'s>(sessions: &'s BTreeMap<String, Entry>, path: &str) -> Option<&'s Entry> {
-    let is_it =
-        |entry: &&Entry| matches!(entry, Entry::Opening { path: Some(opening), .. } if opening == path);
-    sessions.values().find(is_it).or_else(|| opened(sessions, Path::new(path)))
-}
-
-/// The open session with this file.
-fn opened<'s>(sessions: &'s BTreeMap<String, Entry>, path: &Path) -> Option<&'s Entry> {
-    sessions.values().find(|entry| match entry {
-        Entry::Open { handle, .. } => handle.info.borrow().path.as_deref() == Some(path),
-        Entry::Stored { session, .. } => session.path == path,
-        Entry::Opening { .. } | Entry::Shared(_) => false,
-    })
-}
-
-/// The handle of a session, if the client may touch it.
-fn permit_handle(client: &Principal, handle: SessionHandle) -> Result<Permitted<SessionHandle>, HostError> {
-    let owner = handle.owner.clone();
-    permit(client, SessionOwner::Opener(&owner.name), handle)
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }
 
 /// A random name, which cannot be guessed.

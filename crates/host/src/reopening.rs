@@ -6,7 +6,8 @@ use super::{
     open_request::{OpenRequest, Start},
     principal::Principal,
     records::StoredSession,
-    registry::{Entry, SessionHost},
+    registry::SessionHost,
+    registry_entry::Entry,
     session_handle::{Resumption, SessionEnd, SessionHandle},
     session_task,
 };
