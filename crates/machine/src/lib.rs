@@ -50,9 +50,9 @@ mod findings;
 mod flow;
 mod kind;
 mod lifecycle;
+mod machine;
 mod placement;
 mod region_steps;
-mod regions;
 mod requests;
 mod session_state;
 mod session_switch;
@@ -70,9 +70,9 @@ pub use envelope::Envelope;
 pub use findings::{BrokenRule, Findings, RuleSet};
 pub use kind::{Kind, Step};
 pub use lifecycle::{Lifecycle, LifecycleEvent};
+pub use machine::Machine;
 pub use pi_rpc_protocol::{RuleId as Rule, Tier};
 pub use region_steps::{RegionStep, region_steps};
-pub use regions::Machine;
 pub use requests::{OpenRequest, Requests, ResponseHead, ResponseMatch, StrayResponse};
 pub use session_state::{
     known_members::KnownMembers,
