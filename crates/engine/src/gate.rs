@@ -48,7 +48,7 @@ impl Engine {
     }
 
     /// The treatment of a command of this kind in the current state, whatever its members are.
-    pub(crate) fn gate_of(&self, kind: RpcCommandKind) -> Gate {
+    pub(crate) fn gate_of_kind(&self, kind: RpcCommandKind) -> Gate {
         Gate::of(self.activity.machine().disposition_of(kind), self.dialect.base())
     }
 }

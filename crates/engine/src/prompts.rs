@@ -29,10 +29,9 @@ use crate::{
 use pi_rpc_machine::Step;
 use pi_rpc_protocol::{
     AgentMessage, Attribution, BeforeAgentStartHook, Check as _, CustomMessage, DialectPromptAck,
-    ExtensionMessage, ExtensionResponse, FollowUpResponse, HookName, ImageContent, InputHook, InputSource,
-    MessageContent, PromptDisposition, PromptOutcome, PromptResponse, QueueDisposition, QueueOutcome,
-    RequestId, RpcCommand, RpcCommandKind, SteerResponse, StreamingBehavior, TextContent, UserContent,
-    UserMessage, errors,
+    ExtensionMessage, ExtensionResponse, HookName, ImageContent, InputHook, InputSource, MessageContent,
+    PromptDisposition, PromptOutcome, PromptResponse, RequestId, RpcCommand, RpcCommandKind,
+    StreamingBehavior, TextContent, UserContent, UserMessage, errors,
 };
 use std::sync::Arc;
 
@@ -61,7 +60,7 @@ impl Engine {
 
     /// The error for a text that calls a slash command of an extension which could not be loaded, or of one that is built
     /// into the original; `None` for any other text. A template or a skill of that name takes its place.
-    fn missing_command(&self, text: &str) -> Option<String> {
+    pub(crate) fn missing_command(&self, text: &str) -> Option<String> {
         let (name, _) = slash(text)?;
         if self.instructions.commands.template(text).is_some()
             || self.instructions.commands.skill(text).is_some()
@@ -157,51 +156,8 @@ impl Engine {
         self.expand(&text, true, Expansion::Prompt(Box::new(prompt)));
     }
 
-    /// Serves `steer` and `follow_up`: expands and queues the message, in some dialects after the `input` hook.
-    pub(crate) fn serve_queue_message(
-        &mut self,
-        id: Option<RequestId>,
-        kind: RpcCommandKind,
-        text: String,
-        images: Option<Vec<ImageContent>>,
-    ) {
-        if let Some((name, _)) = slash(&text)
-            && self.extension_command(name).is_some()
-        {
-            let error = errors::cannot_queue(self.dialect.base(), name);
-            return self.handler_failed(id, kind, error);
-        }
-        if let Some(error) = self.missing_command(&text) {
-            return self.fail(id, kind, error);
-        }
-        if !self.dialect.record().queued_input || !self.is_hooked(HookName::Input) {
-            return self.expand_queued(id, kind, text, images);
-        }
-        let behavior = match kind {
-            RpcCommandKind::FollowUp => StreamingBehavior::FollowUp,
-            _ => StreamingBehavior::Steer,
-        };
-        let streaming_behavior = self.is_under_way().then_some(behavior);
-        let event = InputHook { text, images, source: InputSource::Rpc, streaming_behavior };
-        let then = InputContinuation::Queue { id, kind };
-        self.send_hook(Hook::Input { event, is_handled: false, then });
-    }
-
-    /// Expands and queues a message whose `input` hook has completed.
-    pub(crate) fn expand_queued(
-        &mut self,
-        id: Option<RequestId>,
-        kind: RpcCommandKind,
-        text: String,
-        images: Option<Vec<ImageContent>>,
-    ) {
-        let skills = self.dialect.record().queued_skills;
-        let original = text.clone();
-        self.expand(&original, skills, Expansion::Queued { id, kind, images, text });
-    }
-
     /// Expands a skill or a template, if the text calls one.
-    fn expand(&mut self, text: &str, skills: bool, expansion: Expansion) {
+    pub(crate) fn expand(&mut self, text: &str, skills: bool, expansion: Expansion) {
         if skills && let Some((skill, _)) = self.instructions.commands.skill(text) {
             let path = skill.path.clone();
             self.requests.files.skill = Some(expansion);
@@ -245,36 +201,9 @@ impl Engine {
             }
             Expansion::Queued { id, kind, images, text } => {
                 let text = skill.or_else(|| template(&text)).unwrap_or(text);
-                let message = self.user_message(text, images);
-                let queue = match kind {
-                    RpcCommandKind::FollowUp => StreamingBehavior::FollowUp,
-                    _ => StreamingBehavior::Steer,
-                };
-                match self.gate_of(kind) {
-                    Gate::Reject(text) => return self.handler_failed(id, kind, text.to_owned()),
-                    Gate::Run if self.may_start() => {
-                        return self.start_with(queue, message, Recipient::Host { id, kind });
-                    }
-                    _ => {}
-                }
-                self.queue_message(queue, message);
-                self.respond_queued(id, kind, QueueDisposition::Queued);
+                self.queue_expanded(id, kind, text, images);
             }
         }
-    }
-
-    /// Whether a message for a queue may start a run of its own.
-    fn may_start(&self) -> bool {
-        let is_free = !self.is_working()
-            && self.backlog.after_run.is_empty()
-            && !self.activity.lifecycle().is_stopping();
-        is_free && self.models.choice().unusable.is_none()
-    }
-
-    /// Starts a run with a message for a queue.
-    fn start_with(&mut self, queue: StreamingBehavior, mut message: UserMessage, recipient: Recipient) {
-        message.steering = (queue == StreamingBehavior::Steer).then_some(true);
-        self.admit_prompt(recipient, message, false);
     }
 
     /// Queues a prompt, refuses it, or opens its run, as the gate says.
@@ -420,20 +349,6 @@ impl Engine {
         }
     }
 
-    /// Responds that a message is queued or handled, in some dialects with the disposition.
-    pub(crate) fn respond_queued(
-        &mut self,
-        id: Option<RequestId>,
-        kind: RpcCommandKind,
-        disposition: QueueDisposition,
-    ) {
-        let data = Some(QueueOutcome { disposition });
-        match kind {
-            RpcCommandKind::FollowUp => self.succeed(FollowUpResponse { id, data }),
-            _ => self.succeed(SteerResponse { id, data }),
-        }
-    }
-
     /// Responds that a prompt is refused. Some dialects emit a success before they examine a prompt; the error follows it. A
     /// message for a queue has one response, also if it starts a run.
     pub(crate) fn refuse_prompt(&mut self, recipient: &Recipient, text: String) {
@@ -501,7 +416,7 @@ impl Engine {
 }
 
 /// Splits a text that begins with `/` into a command's name and its arguments.
-fn slash(text: &str) -> Option<(&str, &str)> {
+pub fn slash(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix('/')?;
     Some(text.split_once(' ').unwrap_or((text, "")))
 }

@@ -80,7 +80,7 @@ impl Engine {
     /// Handles the outcome of that hook: keeps the session, or changes it between runs.
     pub(crate) fn on_session_change_hooked(&mut self, next: NextSession, cancelled: bool) {
         if !cancelled {
-            let gate = self.gate_of(next.kind());
+            let gate = self.gate_of_kind(next.kind());
             return self.schedule_between_runs(gate, AfterRun::Session(next));
         }
         let data = SessionChange { cancelled };
