@@ -1,5 +1,5 @@
 //! The exported chart in other people's interpreters: XState runs that of `--format xstate`, SCION that of `--format scxml`. Both
-//! accept what the machine takes for legal, and refuse everything else.
+//! accept what the machine takes for legal, and refuse everything else. The form of the SCXML is checked as the W3C's XML Schema has it.
 
 #[path = "../toolchain_support/mod.rs"]
 mod toolchain_support;

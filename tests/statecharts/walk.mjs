@@ -2,6 +2,7 @@
 // the machine goes; every other is refused and leads nowhere. Arguments: files that tests/statecharts writes, one for each dialect.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
+import { FORM_FAULTS, formErrors } from "./form.mjs";
 
 // Packages lie in the folder that NODE_PATH names, which `import` does not read.
 const require = createRequire(import.meta.url);
@@ -138,6 +139,11 @@ function check(name, chart, { cells, paths }) {
 
 for (const file of process.argv.slice(2)) {
   const given = JSON.parse(readFileSync(file, "utf8"));
+  wrong.push(...formErrors(given.scxml).map((error) => `${given.dialect}, SCXML: ${error}`));
+  for (const [part, fault] of FORM_FAULTS) {
+    const broken = given.scxml.replace(part, fault);
+    if (broken === given.scxml || formErrors(broken).length === 0) wrong.push(`${given.dialect}, SCXML: ${fault} is not noticed`);
+  }
   check(`${given.dialect}, XState`, new XState(given.xstate), given);
   check(`${given.dialect}, SCION`, new Scion(given.scxml), given);
 }
