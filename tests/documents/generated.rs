@@ -5,7 +5,11 @@ use crate::{
     documents_support::{ROOT, book, page, pages},
     llms, surroundings, tried,
 };
-use pi_rpc::{cli::reference_blocks, export::chart_drawing, protocol::Dialect};
+use pi_rpc::{
+    cli::reference_blocks,
+    export::{chart_drawing, node_host_lists},
+    protocol::Dialect,
+};
 use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
 
 const BEGIN: &str = "<!-- generated: ";
@@ -40,6 +44,7 @@ fn generated_parts_of_book_are_current() {
     }
     current.extend(conformance::pages());
     current.push(("docs/llms.txt".to_owned(), llms::text()));
+    current.push(("crates/extension/src/node/host/schema.mjs".to_owned(), node_host_lists()));
     let file = |path: &str| Path::new(ROOT).join(path);
     let is_stale =
         |(path, made): &&(String, String)| fs::read_to_string(file(path)).ok().as_ref() != Some(made);

@@ -20,9 +20,9 @@ impl Engine {
         use RpcCommandKind as Kind;
         let kind = command.kind();
         let waits = match kind {
-            Kind::Steer | Kind::FollowUp => true,
             Kind::Prompt => gate == Gate::Queue || !self.backlog.intake.is_free(),
             Kind::AbortAndPrompt | Kind::Compact => !self.backlog.after_run.is_empty(),
+            kind if kind.has_message() => true,
             kind if kind.replaces_session() => !self.backlog.after_run.is_empty(),
             Kind::Bash => self.is_under_way(),
             _ => false,
@@ -33,9 +33,7 @@ impl Engine {
         if kind == Kind::Bash && self.requests.shells.len() >= self.limits.shells {
             return Some(errors::too_many_shells(self.dialect.base(), &self.limits.shells.to_string()));
         }
-        let adds =
-            matches!(kind, Kind::Prompt | Kind::AbortAndPrompt | Kind::Steer | Kind::FollowUp | Kind::Bash);
-        self.session_full().filter(|_| adds)
+        self.session_full().filter(|_| kind.has_message() || kind == Kind::Bash)
     }
 
     /// The error if a limit forbids a message of an extension; `None`: there is room.

@@ -2,7 +2,7 @@
 
 use crate::{
     core::Engine,
-    gate::{Gate, is_examined},
+    gate::Gate,
     io::not_yet,
     prompt::{Prompt, Recipient},
     run::{compaction::Compaction, deferred::AfterRun},
@@ -48,8 +48,9 @@ impl Engine {
         if let Some(error) = self.no_room_for(&command, gate) {
             return self.handler_failed(id, kind, error);
         }
+        // Extensions examine a message first, and its treatment is final after that.
         if let Gate::Reject(text) = gate
-            && !is_examined(kind)
+            && !kind.has_message()
         {
             return self.handler_failed(id, kind, text.to_owned());
         }

@@ -53,12 +53,6 @@ impl Engine {
     }
 }
 
-/// Whether extensions examine a command before its treatment is final.
-pub const fn is_examined(kind: RpcCommandKind) -> bool {
-    use RpcCommandKind::{AbortAndPrompt, FollowUp, Prompt, Steer};
-    matches!(kind, Prompt | AbortAndPrompt | Steer | FollowUp)
-}
-
 #[cfg(test)]
 mod tests {
     //! What the schema refuses is refused with its text.

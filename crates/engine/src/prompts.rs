@@ -30,8 +30,8 @@ use pi_rpc_machine::Step;
 use pi_rpc_protocol::{
     AgentMessage, Attribution, BeforeAgentStartHook, Check as _, CustomMessage, DialectPromptAck,
     ExtensionMessage, ExtensionResponse, HookName, ImageContent, InputHook, InputSource, MessageContent,
-    PromptDisposition, PromptOutcome, PromptResponse, RequestId, RpcCommand, RpcCommandKind,
-    StreamingBehavior, TextContent, UserContent, UserMessage, errors,
+    PromptDisposition, PromptOutcome, PromptResponse, RpcCommand, RpcCommandKind, StreamingBehavior,
+    TextContent, UserContent, UserMessage, errors,
 };
 use std::sync::Arc;
 
@@ -353,11 +353,9 @@ impl Engine {
     /// message for a queue has one response, also if it starts a run.
     pub(crate) fn refuse_prompt(&mut self, recipient: &Recipient, text: String) {
         let early = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
-        let is_queued =
-            |kind: &RpcCommandKind| matches!(kind, RpcCommandKind::Steer | RpcCommandKind::FollowUp);
         let Recipient::Host { id, kind } = recipient else { return self.respond_failure(recipient, text) };
         let is_starting = self.activity.is_starting();
-        if early && !is_queued(kind) {
+        if early && kind.is_prompt() {
             self.respond_success(recipient);
         }
         match is_starting {
@@ -365,7 +363,7 @@ impl Engine {
             // Ends the state that the success has led to.
             false => self.emit_failure(id.clone(), *kind, text.clone()),
         }
-        if early && !is_queued(kind) {
+        if early && kind.is_prompt() {
             self.emit_failed_prompt(recipient, text);
         }
     }

@@ -39,6 +39,7 @@ mod hooks;
 mod json;
 mod json_schema;
 mod meta;
+mod node_host;
 mod openapi;
 mod page;
 mod parts;
@@ -59,6 +60,7 @@ pub use meta::{
     FlowStep, Limits, MemberAbout, Meta, Outcome, Region, RuleInMeta, SessionAbout, StateAbout, Trigger,
     When, meta, meta_schema,
 };
+pub use node_host::node_host_lists;
 pub use openapi::openapi;
 pub use page::{Examples, chart_drawing, reference_page};
 pub use parts::{Part, file_id, with_file_id};

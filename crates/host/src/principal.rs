@@ -5,7 +5,7 @@ use super::{
     limits::{TokenLimits, real_path},
     token_file::is_name_of_hash,
 };
-use pi_rpc_protocol::{MultiSessionErrorCode, RpcCommand, RpcCommandKind};
+use pi_rpc_protocol::{MultiSessionErrorCode, RpcCommand};
 use pi_rpc_server::admits_model;
 use pi_rpc_session_store::working_directory;
 use serde::{Deserialize, Serialize};
@@ -173,7 +173,7 @@ impl Principal {
     ) -> Result<(), HostError> {
         // A client that has sent too much can still stop what that has set off.
         let kind = command.kind();
-        if !matches!(kind, RpcCommandKind::Abort | RpcCommandKind::AbortBash) {
+        if kind.ended_work().is_none() || kind.is_prompt() {
             self.count_command(now)?;
         }
         match command {

@@ -4,8 +4,9 @@
 
 use crate::{findings::Findings, kind::Kind, requests::ResponseHead, unreadable_frame::UnreadableFrame};
 use pi_rpc_protocol::{
-    AgentMessageKind, AgentSessionEventKind, AssistantMessageEventKind, CompactionReason, ReadError,
-    RequestId, RpcCommandKind, RpcExtensionUIRequestKind, RuleId as Rule, StopReason, fires,
+    AgentMessageKind, AgentSessionEventKind, AssistantMessageEventKind, CompactionReason, ExtensionError,
+    HostToolCall, HostToolCancel, ReadError, ReadyFrame, RequestId, RpcCommandKind, RpcExtensionUIRequest,
+    RpcExtensionUIRequestKind, RpcResponse, RuleId as Rule, StopReason, fires,
 };
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
@@ -37,10 +38,6 @@ pub struct Envelope<'a> {
     step: Option<&'a RawValue>,
 }
 
-const RESPONSE: &str = "response";
-const UI_REQUEST: &str = "extension_ui_request";
-const READY: &str = "ready";
-
 impl<'a> Envelope<'a> {
     /// Parses a line. The error says what was expected if it is not an object with a string `type`.
     pub fn read(text: &'a str) -> Result<(Self, String), String> {
@@ -57,7 +54,7 @@ impl<'a> Envelope<'a> {
     /// Judges the form of the members.
     pub fn judge(&self, kind: &str, found: &mut Findings) {
         match kind {
-            RESPONSE => {
+            RpcResponse::TYPE => {
                 let fits = match self.success.and_then(value::<bool>) {
                     Some(true) => self.error.is_none(),
                     Some(false) => {
@@ -69,7 +66,7 @@ impl<'a> Envelope<'a> {
                     "`success`, and an `error` exactly on failure, without `data`".to_owned()
                 });
             }
-            UI_REQUEST => {
+            RpcExtensionUIRequest::TYPE => {
                 let method = self.method.and_then(value::<String>).unwrap_or_default();
                 let waits = RpcExtensionUIRequestKind::parse(&method)
                     .is_some_and(RpcExtensionUIRequestKind::has_timeout);
@@ -88,13 +85,13 @@ impl<'a> Envelope<'a> {
 
     /// The command id that a response repeats.
     pub fn response_id(&self, kind: &str) -> Option<RequestId> {
-        self.id.filter(|_| kind == RESPONSE).and_then(value)
+        self.id.filter(|_| kind == RpcResponse::TYPE).and_then(value)
     }
 
     /// The invalid id (an object or an array) that a response repeats.
     pub fn invalid_id(&self, kind: &str) -> Option<Value> {
         let is_odd = |value: &Value| value.is_object() || value.is_array();
-        self.id.filter(|_| kind == RESPONSE).and_then(value).filter(is_odd)
+        self.id.filter(|_| kind == RpcResponse::TYPE).and_then(value).filter(is_odd)
     }
 
     /// The message that a `message_end` completes.
@@ -106,11 +103,11 @@ impl<'a> Envelope<'a> {
     pub fn unreadable(&self, kind: &str, error: &ReadError) -> UnreadableFrame {
         let foreign = matches!(error, ReadError::Dialect(faults) if faults.is_foreign_type(kind));
         if foreign || !is_known(kind) {
-            let rule = if kind == READY { Rule::NoReady } else { Rule::UnknownType };
+            let rule = if kind == ReadyFrame::TYPE { Rule::NoReady } else { Rule::UnknownType };
             let expected = format!("a type that the dialect knows, not `{kind}`");
             return UnreadableFrame { kind: None, answer: None, rule, expected };
         }
-        let answer = (kind == RESPONSE).then(|| ResponseHead {
+        let answer = (kind == RpcResponse::TYPE).then(|| ResponseHead {
             id: self.id.and_then(value::<RequestId>),
             command: self.command.and_then(value::<String>).unwrap_or_default(),
             success: self.success.and_then(value::<bool>).unwrap_or_default(),
@@ -126,13 +123,13 @@ impl<'a> Envelope<'a> {
             return Some(Kind::Response(RpcCommandKind::parse(&answer.command), answer.success));
         }
         match kind {
-            UI_REQUEST => {
+            RpcExtensionUIRequest::TYPE => {
                 RpcExtensionUIRequestKind::parse(&self.method.and_then(value::<String>)?).map(Kind::UiRequest)
             }
-            "extension_error" => Some(Kind::ExtensionError),
-            READY => Some(Kind::Ready),
-            "host_tool_call" => Some(Kind::HostToolCall),
-            "host_tool_cancel" => Some(Kind::HostToolCancel),
+            ExtensionError::TYPE => Some(Kind::ExtensionError),
+            ReadyFrame::TYPE => Some(Kind::Ready),
+            HostToolCall::TYPE => Some(Kind::HostToolCall),
+            HostToolCancel::TYPE => Some(Kind::HostToolCancel),
             kind => match Event::parse(kind)? {
                 Event::MessageStart => Some(Kind::MessageStart(self.role()?)),
                 Event::MessageUpdate => {
@@ -195,5 +192,5 @@ fn value<T: DeserializeOwned>(raw: &RawValue) -> Option<T> {
 
 /// Whether any dialect has frames of this type.
 fn is_known(kind: &str) -> bool {
-    [RESPONSE, UI_REQUEST].contains(&kind) || !fires(kind).is_empty()
+    [RpcResponse::TYPE, RpcExtensionUIRequest::TYPE].contains(&kind) || !fires(kind).is_empty()
 }

@@ -2,9 +2,11 @@
 
 use pi_rpc_protocol::{
     AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessageEventKind,
-    Base, CompactionReason, DialectRunEnd, Emission, Fires, FlowState, Inbound, MultiSessionCommandKind,
-    MultiSessionEventKind, Outbound, PromptDisposition, PromptOutcome, RpcCommandKind,
-    RpcExtensionUIRequestKind, RpcResponse, RpcSuccess, StopReason, fires,
+    Base, CompactionReason, DialectRunEnd, Emission, ExtensionError, Fires, FlowState, HostToolCall,
+    HostToolCancel, HostToolResult, HostToolUpdate, HostUriCancel, HostUriRequest, HostUriResult, Inbound,
+    MultiSessionCommandKind, MultiSessionEventKind, Outbound, PromptDisposition, PromptOutcome, ReadyFrame,
+    RpcChunk, RpcCommandKind, RpcExtensionUIRequest, RpcExtensionUIRequestKind, RpcExtensionUIResponse,
+    RpcFrameError, RpcResponse, RpcSuccess, StopReason, fires,
 };
 use std::fmt;
 
@@ -272,14 +274,14 @@ impl Kind {
             Self::CompactionStart(_) => AgentSessionEventKind::CompactionStart.as_str(),
             Self::CompactionEnd(_) => AgentSessionEventKind::CompactionEnd.as_str(),
             Self::UiRequest(method) => method.as_str(),
-            Self::ExtensionError => "extension_error",
-            Self::Ready => "ready",
-            Self::HostToolCall => "host_tool_call",
-            Self::HostToolCancel => "host_tool_cancel",
-            Self::HostUriRequest => "host_uri_request",
-            Self::HostUriCancel => "host_uri_cancel",
-            Self::Chunk => "rpc_chunk",
-            Self::FrameError => "rpc_frame_error",
+            Self::ExtensionError => ExtensionError::TYPE,
+            Self::Ready => ReadyFrame::TYPE,
+            Self::HostToolCall => HostToolCall::TYPE,
+            Self::HostToolCancel => HostToolCancel::TYPE,
+            Self::HostUriRequest => HostUriRequest::TYPE,
+            Self::HostUriCancel => HostUriCancel::TYPE,
+            Self::Chunk => RpcChunk::TYPE,
+            Self::FrameError => RpcFrameError::TYPE,
             Self::Command(_)
             | Self::DialogResponse
             | Self::HostToolUpdate
@@ -338,12 +340,13 @@ impl Kind {
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name().unwrap_or_default();
         match self {
             Self::Command(kind) => write!(f, "command({kind})"),
-            Self::DialogResponse => f.write_str("extension_ui_response"),
-            Self::HostToolUpdate => f.write_str("host_tool_update"),
-            Self::HostToolResult => f.write_str("host_tool_result"),
-            Self::HostUriResult => f.write_str("host_uri_result"),
+            Self::DialogResponse => f.write_str(RpcExtensionUIResponse::TYPE),
+            Self::HostToolUpdate => f.write_str(HostToolUpdate::TYPE),
+            Self::HostToolResult => f.write_str(HostToolResult::TYPE),
+            Self::HostUriResult => f.write_str(HostUriResult::TYPE),
             Self::EndOfInput => f.write_str("end of input"),
             Self::Exit => f.write_str("exit"),
             Self::Stray => f.write_str("no frame"),
@@ -351,23 +354,23 @@ impl fmt::Display for Kind {
                 let command = command.map_or("parse", RpcCommandKind::as_str);
                 write!(f, "response({command} {})", if *success { "ok" } else { "error" })
             }
-            Self::Event(kind) => write!(f, "{kind}"),
-            Self::MessageStart(role) => write!(f, "message_start({role})"),
-            Self::MessageUpdate(kind) => write!(f, "message_update({kind})"),
-            Self::MessageEnd(role) => write!(f, "message_end({role})"),
-            Self::AssistantEnd(reason) => write!(f, "message_end(assistant {reason})"),
-            Self::RetryEnd(success) => write!(f, "auto_retry_end({success})"),
-            Self::CompactionStart(manual) => write!(f, "compaction_start({})", origin(*manual)),
-            Self::CompactionEnd(manual) => write!(f, "compaction_end({})", origin(*manual)),
-            Self::UiRequest(method) => write!(f, "extension_ui_request({method})"),
-            Self::ExtensionError => f.write_str("extension_error"),
-            Self::Ready => f.write_str("ready"),
-            Self::HostToolCall => f.write_str("host_tool_call"),
-            Self::HostToolCancel => f.write_str("host_tool_cancel"),
-            Self::HostUriRequest => f.write_str("host_uri_request"),
-            Self::HostUriCancel => f.write_str("host_uri_cancel"),
-            Self::Chunk => f.write_str("rpc_chunk"),
-            Self::FrameError => f.write_str("rpc_frame_error"),
+            Self::MessageStart(role) | Self::MessageEnd(role) => write!(f, "{name}({role})"),
+            Self::MessageUpdate(kind) => write!(f, "{name}({kind})"),
+            Self::AssistantEnd(reason) => write!(f, "{name}(assistant {reason})"),
+            Self::RetryEnd(success) => write!(f, "{name}({success})"),
+            Self::CompactionStart(manual) | Self::CompactionEnd(manual) => {
+                write!(f, "{name}({})", origin(*manual))
+            }
+            Self::UiRequest(method) => write!(f, "{}({method})", RpcExtensionUIRequest::TYPE),
+            Self::Event(_)
+            | Self::ExtensionError
+            | Self::Ready
+            | Self::HostToolCall
+            | Self::HostToolCancel
+            | Self::HostUriRequest
+            | Self::HostUriCancel
+            | Self::Chunk
+            | Self::FrameError => f.write_str(name),
             Self::Unannounced(step) => write!(f, "unannounced({})", step.as_str()),
             Self::ProcessCommand(kind) => write!(f, "command({})", kind.as_str()),
             Self::ProcessResponse(kind, success) => {

@@ -9,8 +9,7 @@ use self::process::Process;
 use super::{process_event::ProcessEvent, server_version::VersionEstimate, session_file::SessionFileCheck};
 use pi_rpc_machine::{Findings, Kind, Machine, Rule, RuleSet, State, Violation};
 use pi_rpc_protocol::{
-    AgentSessionEventKind, ChunkReassembler, Dialect, DialectVersion, FlowState, Inbound, Need, RequestId,
-    Version, read_line,
+    ChunkReassembler, Dialect, DialectVersion, FlowState, Inbound, Need, RequestId, Version, read_line,
 };
 use pi_rpc_recording::{Body, Direction, Record};
 use serde_json::Value;
@@ -177,11 +176,11 @@ impl Judge {
     /// Whether the server's last frame only continues a message, a tool or a shell. Such a frame is never the cause of a later
     /// finding.
     pub const fn is_last_frame_update(&self) -> bool {
-        use AgentSessionEventKind as Event;
-        matches!(
-            self.kind,
-            Kind::MessageUpdate(_) | Kind::Event(Event::ToolExecutionUpdate | Event::BashExecutionUpdate)
-        )
+        match self.kind {
+            Kind::MessageUpdate(_) => true,
+            Kind::Event(event) => event.is_update(),
+            _ => false,
+        }
     }
 
     /// The rules that were put to the test so far.

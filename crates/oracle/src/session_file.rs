@@ -6,7 +6,10 @@
 
 use pi_rpc_machine::Findings;
 use pi_rpc_machine::Rule;
-use pi_rpc_protocol::{AgentSessionEvent, Model, Outbound, RpcExtensionUIRequest, RpcResponse, RpcSuccess};
+use pi_rpc_protocol::{
+    AgentSessionEvent, Model, Outbound, RpcExtensionUIRequest, RpcResponse, RpcSuccess, SessionEntryKind,
+    SessionHeader,
+};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
@@ -229,14 +232,20 @@ impl SessionFileCheck {
     /// Judges that the entries follow each other, in a file whose messages were all said here and have not failed.
     fn check_chain(&self, lines: FileLines<'_>, found: &mut Findings) {
         let is_plain = |line: &Value| match line["type"].as_str() {
-            Some("message") => {
+            Some(kind) if kind == SessionEntryKind::Message.as_str() => {
                 let has_events = line["message"]["role"].as_str().is_some_and(|it| ENTRY_ROLES.contains(&it));
                 !has_events
                     || self.emitted(line).is_some_and(|them| them.iter().all(|message| !message.has_failed))
             }
-            kind => {
-                matches!(kind, Some("session" | "model_change" | "thinking_level_change" | "session_info"))
-            }
+            Some(SessionHeader::TYPE) => true,
+            kind => matches!(
+                kind.and_then(SessionEntryKind::parse),
+                Some(
+                    SessionEntryKind::ModelChange
+                        | SessionEntryKind::ThinkingLevelChange
+                        | SessionEntryKind::SessionInfo
+                )
+            ),
         };
         if !lines.iter().all(is_plain) {
             return;
@@ -270,7 +279,7 @@ impl SessionFileCheck {
                     });
                 }
                 Some("thinking_level_change") => levels.extend(text("thinkingLevel").map(str::to_owned)),
-                Some("message") => {
+                Some(kind) if kind == SessionEntryKind::Message.as_str() => {
                     let own = self.emitted(line).filter(|it| it.iter().all(|it| it.number <= until));
                     are_own &= own.is_some();
                     if is_judged && own.is_some_and(|it| it.iter().all(|it| !it.has_failed)) {

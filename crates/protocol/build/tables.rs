@@ -21,6 +21,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
         entries(bundle)?,
         events(bundle)?,
         fires(bundle)?,
+        frame_types(bundle),
     ];
     Ok(parts.into_iter().collect())
 }
@@ -121,6 +122,7 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut meanwhile = Vec::new();
     let mut logins = Vec::new();
     let mut ends_runs = Vec::new();
+    let (mut prompts, mut messages) = (Vec::new(), Vec::new());
     let (mut times, mut ends) = (TokenStream::new(), TokenStream::new());
     let mut fails = TokenStream::new();
     let mut typed = TokenStream::new();
@@ -141,10 +143,16 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             }
         }
         let all = leaves(bundle, "*").len();
+        if groups.iter().any(|(entry, _)| has_disposition(entry, &["run", "queue"])) {
+            messages.push(variant.clone());
+        }
         for (entry, states) in groups {
             let rows = case_rows(name, entry)?;
             let states = if states.len() == all { quote!(_) } else { quote!(#(FlowState::#states)|*) };
             cases.extend(quote! { (Self::#variant, #states) => &[#(#rows),*], });
+        }
+        if def["x-leads-to"].get("idle").is_some() {
+            prompts.push(variant.clone());
         }
         for (state, to) in def.get("x-leads-to").and_then(Value::as_object).into_iter().flatten() {
             let to = camel(to.as_str().ok_or(format!("{name}: x-leads-to"))?);
@@ -233,6 +241,10 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             pub const fn needs_logins(self) -> bool { matches!(self, #(Self::#logins)|*) }
             /// Whether the success response ends an open run without closing events, in the originals.
             pub const fn cuts(self) -> bool { matches!(self, #(Self::#cuts)|*) }
+            /// Whether the success response of the command says that a run follows, if nothing is under way.
+            pub const fn is_prompt(self) -> bool { matches!(self, #(Self::#prompts)|*) }
+            /// Whether the command has a message of the user, for a run or for a queue.
+            pub const fn has_message(self) -> bool { matches!(self, #(Self::#messages)|*) }
             /// Whether the command ends an open run before its end (`agent_end` in `x-causes`).
             pub const fn ends_run(self) -> bool { matches!(self, #(Self::#ends_runs)|*) }
             /// Success response of a command that has no data, or none in some dialects; `None` for one
@@ -306,6 +318,14 @@ fn case_rows(name: &str, entry: &Value) -> Result<Vec<TokenStream>, String> {
         Value::Array(list) => list.iter().map(one).collect(),
         other => Ok(vec![one(other)?]),
     }
+}
+
+/// Whether an entry of `x-in` has a case with one of these dispositions.
+fn has_disposition(entry: &Value, names: &[&str]) -> bool {
+    let of = |case: &Value| {
+        case.as_str().or_else(|| case["disposition"].as_str()).is_some_and(|it| names.contains(&it))
+    };
+    entry.as_array().map_or_else(|| of(entry), |cases| cases.iter().any(of))
 }
 
 fn when_row(case: &Value) -> TokenStream {
@@ -430,10 +450,14 @@ fn events(bundle: &Bundle) -> Result<TokenStream, String> {
     let named = named.map(|(value, _)| camel(value));
     let unfiltered = branches.iter().filter(|(_, name)| bundle.defs[*name]["x-unfiltered"] == true);
     let unfiltered = unfiltered.map(|(value, _)| camel(value));
+    let updates = branches.iter().filter(|(_, name)| bundle.defs[*name]["x-update"] == true);
+    let updates = updates.map(|(value, _)| camel(value));
     Ok(quote! {
         impl AgentSessionEventKind {
             /// Whether `set_event_filter` selects whether the event is sent.
             pub const fn is_filtered(self) -> bool { !matches!(self, #(Self::#unfiltered)|*) }
+            /// Whether the event only continues what another one has begun, and another one will end.
+            pub const fn is_update(self) -> bool { matches!(self, #(Self::#updates)|*) }
             /// Whether the event has the `id` of the command that it belongs to.
             pub const fn has_id(self) -> bool { matches!(self, #(Self::#named)|*) }
         }
@@ -500,6 +524,35 @@ fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
         /// that it leads to. Empty for an unknown type.
         pub fn fires(frame: &str) -> &'static [Fires] { match frame { #arms _ => &[] } }
     })
+}
+
+/// Emits the `type` of each family of frames that has one alone, and of the header of session files.
+fn frame_types(bundle: &Bundle) -> TokenStream {
+    let families =
+        ["Inbound", "Outbound"].into_iter().flat_map(|union| bundle.defs[union]["oneOf"].as_array());
+    let types = families.flatten().filter_map(ref_name).chain(["SessionHeader"]).filter_map(|name| {
+        let (ident, value) = (exact(name), type_of(bundle, name)?);
+        Some(quote! {
+            impl #ident {
+                /// Value of the member `type`.
+                pub const TYPE: &'static str = #value;
+            }
+        })
+    });
+    types.collect()
+}
+
+/// The constant `type` of a def, or of all branches of a union.
+fn type_of<'a>(bundle: &'a Bundle, name: &str) -> Option<&'a str> {
+    let def = &bundle.defs[name];
+    match def["oneOf"].as_array() {
+        None => def["properties"]["type"]["const"].as_str(),
+        Some(branches) => {
+            let mut types = branches.iter().map(|branch| type_of(bundle, ref_name(branch)?));
+            let first = types.next()?;
+            first.filter(|_| types.all(|other| other == first))
+        }
+    }
 }
 
 /// Name of the table of a def's rows.

@@ -104,11 +104,9 @@ impl ExtensionHost {
             }
         }
         // Nothing waits for progress: a stream is not to be held up.
-        let is_progress = |event: &str| {
-            use AgentSessionEventKind::{MessageUpdate, ToolExecutionUpdate};
-            matches!(AgentSessionEventKind::parse(event), Some(MessageUpdate | ToolExecutionUpdate))
-        };
-        registered.awaits.iter_mut().for_each(|names| names.retain(|name| !is_progress(name)));
+        let is_update =
+            |event: &str| AgentSessionEventKind::parse(event).is_some_and(AgentSessionEventKind::is_update);
+        registered.awaits.iter_mut().for_each(|names| names.retain(|name| !is_update(name)));
         let members = self.hosted.iter().filter(|it| it.place == place).flat_map(|it| &it.members);
         let loaded = members.filter(|it| !self.unloaded.contains_key(&it.path)).map(|it| it.path.clone());
         self.loaded.extend(loaded);

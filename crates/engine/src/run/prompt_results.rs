@@ -72,11 +72,7 @@ impl Engine {
     fn id_of_resulting(&self, recipient: &Recipient) -> Option<Option<RequestId>> {
         let reports = self.dialect.record().prompt_results == DialectPromptResults::Every;
         match recipient {
-            Recipient::Host { id, kind: RpcCommandKind::Prompt | RpcCommandKind::AbortAndPrompt }
-                if reports =>
-            {
-                Some(id.clone())
-            }
+            Recipient::Host { id, kind } if reports && kind.is_prompt() => Some(id.clone()),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 use pi_rpc_machine::Kind;
 use pi_rpc_protocol::{
     AgentSessionEventKind, Base, FlowState, HostResponseKind, PromptDisposition, RpcCommandKind,
-    RpcExtensionUIRequestKind,
+    RpcExtensionUIRequest, RpcExtensionUIRequestKind, RpcResponse,
 };
 use serde_json::{Value, json};
 
@@ -103,7 +103,7 @@ fn patterns(kind: Kind) -> Vec<Value> {
             ]
         }
         Kind::UiRequest(method) => {
-            vec![json!({ "type": "extension_ui_request", "method": method.as_str() })]
+            vec![json!({ "type": RpcExtensionUIRequest::TYPE, "method": method.as_str() })]
         }
         kind => match (kind.name(), host_response(kind)) {
             (Some(name), _) => vec![event_pattern(kind, name)],
@@ -116,11 +116,11 @@ fn patterns(kind: Kind) -> Vec<Value> {
 fn response_patterns(command: Option<RpcCommandKind>, is_success: bool) -> Vec<Value> {
     let Some(command) = command else {
         // To a line that is no command of the dialect.
-        return vec![json!({ "type": "response", "success": is_success })];
+        return vec![json!({ "type": RpcResponse::TYPE, "success": is_success })];
     };
     let name = command.as_str();
     let pattern = |success: bool, data: Option<Value>| {
-        let mut pattern = json!({ "type": "response", "command": name, "success": success });
+        let mut pattern = json!({ "type": RpcResponse::TYPE, "command": name, "success": success });
         if let Some(data) = data {
             pattern["data"] = data;
         }

@@ -33,7 +33,7 @@ impl OpenRun {
     pub fn follow(&mut self, frame: &str) {
         use AgentSessionEvent as It;
         // Updates open and close nothing, and there are many.
-        if matches!(kind_of(frame), Some(Kind::MessageUpdate | Kind::ToolExecutionUpdate)) {
+        if kind_of(frame).is_some_and(Kind::is_update) {
             return;
         }
         let Ok(Outbound::AgentSessionEvent(event)) = from_slice(frame.as_bytes()) else { return };

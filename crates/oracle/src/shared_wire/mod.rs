@@ -387,6 +387,7 @@ const IDLE: State = State { flow: FlowState::Idle, dialogs: 0, shell: 0, closing
 pub fn is_shared(direction: Direction, text: &str) -> Option<bool> {
     use pi_rpc_protocol::{
         MultiSessionCommandKind as Command, MultiSessionErrorCode as Code, MultiSessionEventKind as Event,
+        RpcResponse,
     };
     let line = SharedLine::read(text)?;
     let kind: String = line.value("type")?;
@@ -408,7 +409,8 @@ pub fn is_shared(direction: Direction, text: &str) -> Option<bool> {
             Event::parse(&kind).is_some()
                 || line.value::<String>(TAG[0]).is_some()
                 || line.value::<String>("error").as_deref() == Some(Code::MissingSessionId.as_str())
-                || kind == "response" && command.is_some_and(|command| Command::parse(&command).is_some()),
+                || kind == RpcResponse::TYPE
+                    && command.is_some_and(|command| Command::parse(&command).is_some()),
         ),
     }
 }

@@ -147,7 +147,9 @@ pub fn misfit(code: Code, request: &WireRequest, is_open: bool) -> Option<&'stat
         Code::InvalidPath if request.directory.as_deref().is_none_or(|it| Path::new(it).is_absolute()) => {
             Some("no `invalid_path`, as the command has no relative `cwd`")
         }
-        Code::SessionPathInUse | Code::OpenFailed if request.command != "open_session" => {
+        Code::SessionPathInUse | Code::OpenFailed
+            if request.command != MultiSessionCommandKind::OpenSession.as_str() =>
+        {
             Some("a code for a command that opens nothing")
         }
         _ if request.must_fail == Some(Code::MissingSessionId) && code != Code::MissingSessionId => {

@@ -2,7 +2,10 @@
 
 use crate::{Finding, Judge, View};
 use pi_rpc_machine::Rule;
-use pi_rpc_protocol::{Area, DialectVersion, HostResponseKind, RequestId, SessionSnapshotEvent};
+use pi_rpc_protocol::{
+    AgentSessionEventKind, Area, DialectVersion, HostResponseKind, RequestId, RpcCommandKind,
+    RpcExtensionUIRequest, RpcResponse, SessionSnapshotEvent,
+};
 use pi_rpc_recording::{Body, Direction, Record};
 use serde::Deserialize;
 use serde_json::json;
@@ -109,8 +112,8 @@ impl JudgedSession {
     ) -> Vec<Finding> {
         self.t = t;
         match kind {
-            "response" => drop(self.take_command(id.as_ref(), None)),
-            "extension_ui_request" => {
+            RpcResponse::TYPE => drop(self.take_command(id.as_ref(), None)),
+            RpcExtensionUIRequest::TYPE => {
                 if let Some(RequestId::String(id)) = id {
                     self.dialogs.insert(id);
                     if self.dialogs.len() > MAX_DIALOGS {
@@ -259,9 +262,9 @@ fn shows_rest(kind: &str, line: &str) -> bool {
         is_compacting: bool,
     }
     match kind {
-        "agent_settled" => true,
-        "response" => serde_json::from_str::<State>(line).is_ok_and(|State { command, data }| {
-            command == "get_state" && !data.is_streaming && !data.is_compacting
+        kind if kind == AgentSessionEventKind::AgentSettled.as_str() => true,
+        RpcResponse::TYPE => serde_json::from_str::<State>(line).is_ok_and(|State { command, data }| {
+            command == RpcCommandKind::GetState.as_str() && !data.is_streaming && !data.is_compacting
         }),
         _ => false,
     }

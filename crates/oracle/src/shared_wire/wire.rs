@@ -11,14 +11,14 @@ use super::{
 use crate::Finding;
 use pi_rpc_machine::{Envelope, Findings, Kind, Rule};
 use pi_rpc_protocol::{
-    ListSessionsResponse, MultiSessionCommand, MultiSessionCommandKind, MultiSessionErrorCode as Code,
-    MultiSessionEvent, MultiSessionEventKind, MultiSessionSuccess, OpenSessionCommand, OpenSessionResponse,
-    RequestId, RpcCommandKind, from_str,
+    AgentSessionEventKind, ListSessionsResponse, MultiSessionCommand, MultiSessionCommandKind,
+    MultiSessionErrorCode as Code, MultiSessionEvent, MultiSessionEventKind, MultiSessionSuccess,
+    OpenSessionCommand, OpenSessionResponse, RequestId, RpcCommandKind, RpcResponse, from_str,
 };
 use std::{ops::Range, path::Path};
 
 /// The type of frames that are coalesced.
-const UPDATE: &str = "message_update";
+const UPDATE: &str = AgentSessionEventKind::MessageUpdate.as_str();
 
 impl SharedJudge {
     /// Judges a line of the client.
@@ -150,7 +150,7 @@ impl SharedJudge {
             return self.not_a_frame("one JSON object".to_owned());
         };
         self.server_wrote_frame = true;
-        let command: Option<String> = line.value("command").filter(|_| kind == "response");
+        let command: Option<String> = line.value("command").filter(|_| kind == RpcResponse::TYPE);
         let to_process = command.as_deref().and_then(MultiSessionCommandKind::parse);
         match (to_process, MultiSessionEventKind::parse(&kind)) {
             (Some(command), _) => self.process_response(text, &line, &envelope, command),
@@ -312,7 +312,7 @@ impl SharedJudge {
         command: MultiSessionCommandKind,
     ) -> Vec<Finding> {
         let mut found = Findings::default();
-        envelope.judge("response", &mut found);
+        envelope.judge(RpcResponse::TYPE, &mut found);
         let success = line.value("success") == Some(true);
         let kind = Kind::ProcessResponse(command, success);
         let id: Option<RequestId> = line.value("id");

@@ -1,6 +1,6 @@
 //! Delays the ends of blocks to the end of their message, in dialects whose blocks may overlap.
 
-use pi_rpc_protocol::fires_anywhere;
+use pi_rpc_protocol::{AgentSessionEventKind, AssistantMessageEventKind, RpcResponse, fires_anywhere};
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -26,13 +26,16 @@ impl HeldEnds {
     pub fn pass(&mut self, line: &[u8]) -> Vec<Vec<u8>> {
         let head: EventHead = serde_json::from_slice(line).unwrap_or_default();
         let change = head.change.map(|change| change.kind).unwrap_or_default();
-        let is_update = head.kind == "message_update" && change != "done" && change != "error";
+        let ends_message = [AssistantMessageEventKind::Done, AssistantMessageEventKind::Error]
+            .iter()
+            .any(|it| it.as_str() == change);
+        let is_update = head.kind == AgentSessionEventKind::MessageUpdate.as_str() && !ends_message;
         if is_update && change.ends_with("_end") {
             self.held.push(line.to_owned());
             self.last = Some(line.to_owned());
             return Vec::new();
         }
-        if is_update || head.kind == "response" || fires_anywhere(&head.kind) {
+        if is_update || head.kind == RpcResponse::TYPE || fires_anywhere(&head.kind) {
             self.delayed += self.held.len() as u64 - self.overtaken;
             self.overtaken = self.held.len() as u64;
         }
@@ -40,7 +43,7 @@ impl HeldEnds {
             self.last = Some(line.to_owned());
             return vec![line.to_owned()];
         }
-        if head.kind == "response" || fires_anywhere(&head.kind) {
+        if head.kind == RpcResponse::TYPE || fires_anywhere(&head.kind) {
             return vec![line.to_owned()];
         }
         // Anything else may end the message.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// The keywords of the subset and the annotations, with where they may stand: on defs, on properties, inside both.
-const KEYWORDS: [(&str, &[Place]); 46] = {
+const KEYWORDS: [(&str, &[Place]); 49] = {
     use Place::{Def, Inner, Property};
     const ALL: &[Place] = &[Def, Property, Inner];
     const OUTER: &[Place] = &[Def, Property];
@@ -45,6 +45,9 @@ const KEYWORDS: [(&str, &[Place]); 46] = {
         ("x-ends", &[Def]),
         ("x-meanwhile", &[Def]),
         ("x-limit", &[Def]),
+        ("x-update", &[Def]),
+        ("x-handler", &[Def]),
+        ("x-in-run", &[Def]),
         ("x-unfiltered", &[Def]),
         ("x-cuts", &[Def]),
         ("x-causes", &[Def]),

@@ -1,27 +1,6 @@
 /** Actions of extensions, with fields of the types that the schema has: extensions without types pass anything. */
+import { ACTION_BOOLEANS, ACTION_STRINGS } from "./schema.mjs";
 import { isRecord, messageContent, plain, text, typeName } from "./shapes.mjs";
-
-/** The fields of each action that are strings; `!` marks the required ones. */
-const STRINGS = {
-  send_message: ["deliverAs"],
-  send_user_message: ["deliverAs"],
-  append_entry: ["customType!"],
-  set_session_name: ["name!"],
-  set_label: ["entryId!", "label"],
-  set_leaf: ["entryId!"],
-  set_model: ["provider!", "modelId!"],
-  set_thinking_level: ["level!"],
-  new_session: ["parentSession"],
-  fork: ["entryId!", "position"],
-  switch_session: ["sessionPath!"],
-  navigate_tree: ["targetId!", "customInstructions", "label"],
-  compact: ["customInstructions"],
-  run_tool: ["toolName!"],
-  complete: ["provider!", "modelId!", "systemPrompt", "level"],
-  register_provider: ["name!"],
-  unregister_provider: ["name!"],
-};
-const BOOLEANS = ["triggerTurn", "summarize", "replaceInstructions"];
 
 /**
  * @param {any} frame An action.
@@ -30,7 +9,7 @@ const BOOLEANS = ["triggerTurn", "summarize", "replaceInstructions"];
  */
 export function normalizeAction(frame) {
   const made = { ...frame };
-  for (const marked of STRINGS[frame.type] ?? []) {
+  for (const marked of ACTION_STRINGS[frame.type] ?? []) {
     const field = marked.replace("!", "");
     const given = frame[field] ?? undefined;
     made[field] = text(given);
@@ -38,7 +17,7 @@ export function normalizeAction(frame) {
       throw new Error(`${frame.type}.${field}: expected a string, got ${typeName(given)}`);
     }
   }
-  for (const field of BOOLEANS) if (field in made && made[field] !== undefined) made[field] = Boolean(made[field]);
+  for (const field of ACTION_BOOLEANS[frame.type] ?? []) if (made[field] !== undefined) made[field] = Boolean(made[field]);
   if (frame.type === "set_active_tools") made.names = frame.names.map(text).filter((name) => name !== undefined);
   if (frame.type === "send_message") made.message = normalizeMessage(frame.message);
   if (frame.type === "send_user_message") made.content = messageContent(frame.content);

@@ -4,7 +4,7 @@ import { callBoundary, lastOutcome } from "./boundary.mjs";
 import { callHandlers, STOP } from "./handlers.mjs";
 import { promptHook } from "./prompt_hook.mjs";
 import { contextHook, headersHook, messageEndHook, payloadHook } from "./request_hooks.mjs";
-import { sessionStart, sessionShutdown } from "./sessions.mjs";
+import { SESSION_HOOKS } from "./sessions.mjs";
 import { asText, blocks, isRecord, plain, text, typeName } from "./shapes.mjs";
 import { preparedArguments } from "./tools.mjs";
 import { userBashHook } from "./user_bash.mjs";
@@ -21,8 +21,7 @@ export const HOOKS = {
     decide(host, { type: "session_before_fork", entryId, ...(host.features.reasons && { position }) }),
   session_before_compact: (host, hook, signal) => decide(host, compactEvent(host, hook, signal)),
   session_before_tree: (host, hook, signal) => decide(host, treeEvent(hook, signal)),
-  session_start: sessionStart,
-  session_shutdown: sessionShutdown,
+  ...SESSION_HOOKS,
   session_compact: (host, { compactionEntry, fromExtension, reason, willRetry }) =>
     notify(host, {
       type: "session_compact",

@@ -4,6 +4,7 @@ import { Bus } from "./bus.mjs";
 import { Generation } from "./generation.mjs";
 import { Providers } from "./providers.mjs";
 import { registration } from "./registration.mjs";
+import { RUN_HOOKS } from "./schema.mjs";
 import { origin, within } from "./scope.mjs";
 import { features } from "./versions.mjs";
 import { messageOf } from "./shapes.mjs";
@@ -12,23 +13,6 @@ import { messageOf } from "./shapes.mjs";
 const CANCEL_GRACE = 1500;
 /** Milliseconds for which an event that the server does not await delays later events. */
 const EVENT_LIMIT = 30_000;
-
-/** Hooks that belong to a run, so that `ctx.signal` is theirs. */
-const RUN_HOOKS = new Set([
-  "event",
-  "agent_before_settle",
-  "tool_call",
-  "tool_result",
-  "context",
-  "message_end",
-  "before_provider_request",
-  "before_provider_headers",
-  "after_provider_response",
-  "provider_stream_event",
-]);
-
-/** Hooks that replace one generation of extensions by another. */
-const GENERATION_HOOKS = new Set(["session_start", "session_shutdown"]);
 
 /** The state that all extensions share. */
 export class Host {
@@ -114,7 +98,7 @@ export class Host {
         this.#enqueueEvent(() => this.#events.emit(frame.event)).catch(() => {});
         break;
       case "hook":
-        this.#answerRequest(frame, { inRun: RUN_HOOKS.has(frame.hook.type) }, async (signal) => {
+        this.#answerRequest(frame, { inRun: RUN_HOOKS.includes(frame.hook.type) }, async (signal) => {
           const result = await this.#runHook(frame.hook, signal);
           return { type: "done", result };
         });
@@ -241,7 +225,7 @@ export class Host {
     if (hook.type === "event") return this.#enqueueEvent(() => this.#events.emit(hook.event), signal);
     const run = this.serving.HOOKS[hook.type];
     if (!run) return undefined;
-    if (!GENERATION_HOOKS.has(hook.type)) await this.#pendingChange;
+    if (!(hook.type in this.serving.SESSION_HOOKS)) await this.#pendingChange;
     // They follow the events before them.
     if (hook.type === "message_end" || hook.type === "agent_before_settle") return this.#enqueueEvent(() => run(this, hook, signal), signal);
     return run(this, hook, signal);

@@ -1,14 +1,7 @@
 /** Calls `streamSimple` for a model of an extension, and sends its events to the server. */
-import { isRecord } from "./shapes.mjs";
+import { STREAM_EVENTS } from "./schema.mjs";
 import { within } from "./scope.mjs";
-
-/** The events of pi's providers; others are ignored. */
-const EVENTS = new Set([
-  "start",
-  ...["text", "thinking", "toolcall"].flatMap((block) => ["start", "delta", "end"].map((step) => `${block}_${step}`)),
-  "done",
-  "error",
-]);
+import { isRecord } from "./shapes.mjs";
 
 /**
  * @param {import("./host.mjs").Host} host
@@ -26,7 +19,8 @@ export async function callModel(host, frame, signal) {
     config.streamSimple(model, contextOf(frame, host.features), optionsOf(host, frame, signal)),
   );
   for await (const streamed of stream) {
-    if (!EVENTS.has(streamed?.type)) continue;
+    // What is no event of pi's providers is ignored.
+    if (!STREAM_EVENTS.includes(streamed?.type)) continue;
     const { partial, ...event } = streamed;
     if (event.type === "done" && !isRecord(event.message)) throw new Error("streamSimple: the event done has no message");
     if (event.type === "error" && !isRecord(event.error)) throw new Error("streamSimple: the event error has no error");

@@ -1,50 +1,7 @@
 /** Makes the frame `register` of what extensions add and subscribe to. */
+import { AWAITED_EVENTS, HANDLED_HOOKS, SHOWN_EVENTS } from "./schema.mjs";
 import { isRecord, messageOf, plain, text, typeName } from "./shapes.mjs";
 import { SINCE } from "./versions.mjs";
-
-/** Events of pi that are hooks of the server under the same name. */
-const HOOKS = [
-  "session_before_switch",
-  "session_before_fork",
-  "session_before_compact",
-  "input",
-  "before_agent_start",
-  "tool_call",
-  "tool_result",
-  "session_shutdown",
-  "session_start",
-  "session_compact",
-  "session_before_tree",
-  "session_tree",
-  "model_select",
-  "thinking_level_select",
-  "context",
-  "message_end",
-  "before_provider_request",
-  "before_provider_headers",
-  "after_provider_response",
-  "provider_stream_event",
-  "user_bash",
-  "resources_discover",
-  "agent_before_settle",
-];
-
-/** Events whose handlers the server awaits, as pi does. */
-const AWAITED = [
-  "agent_start",
-  "turn_start",
-  "turn_end",
-  "agent_end",
-  "message_start",
-  "message_end",
-  "tool_execution_start",
-  "tool_execution_end",
-  "agent_settled",
-  "session_info_changed",
-];
-
-/** Events that are not awaited. */
-const SHOWN = ["message_update", "tool_execution_update"];
 
 /** Events of pi that are made of other events, with those. */
 const SOURCE_EVENTS = {
@@ -178,12 +135,12 @@ function textList(list) {
 function subscriptions(members, features) {
   const names = new Set(members.flatMap((member) => [...member.handlers.keys()]));
   const offered = (name) => features.version >= (SINCE[name] ?? 0);
-  const hooks = new Set(HOOKS.filter((name) => names.has(name) && offered(name)));
+  const hooks = new Set(HANDLED_HOOKS.filter((name) => names.has(name) && offered(name)));
   for (const [name, hook] of Object.entries(SOURCE_HOOKS)) if (names.has(name)) hooks.add(hook);
   // Extensions are loaded again for each session.
   if (features.instances && members.length > 0) hooks.add("session_shutdown").add("session_start");
-  const awaits = AWAITED.filter((name) => names.has(name) && !hooks.has(name));
-  const events = new Set([...awaits, ...SHOWN.filter((name) => names.has(name))]);
+  const awaits = AWAITED_EVENTS.filter((name) => names.has(name) && !hooks.has(name));
+  const events = new Set([...awaits, ...SHOWN_EVENTS.filter((name) => names.has(name))]);
   for (const [name, parts] of Object.entries(SOURCE_EVENTS)) {
     if (names.has(name)) for (const part of parts) events.add(part);
   }

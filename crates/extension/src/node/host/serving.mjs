@@ -6,5 +6,6 @@ export { callHandlers } from "./handlers.mjs";
 export { HOOKS } from "./hooks.mjs";
 export { ModelRegistry } from "./models.mjs";
 export { SessionView } from "./session.mjs";
+export { SESSION_HOOKS } from "./sessions.mjs";
 export { toolsAsPi } from "./tools.mjs";
 export { UserInterface } from "./ui.mjs";

@@ -2,7 +2,7 @@
 import { callHandlers } from "./handlers.mjs";
 
 /** @type {import("./hooks.mjs").HOOKS[string]} */
-export async function sessionStart(host, { reason, previousSessionFile }) {
+async function sessionStart(host, { reason, previousSessionFile }) {
   const { features } = host;
   if (features.instances && reason !== "startup") await host.replace(reason === "reload" || !features.cachedModules);
   if (features.reasons) {
@@ -17,7 +17,7 @@ export async function sessionStart(host, { reason, previousSessionFile }) {
 }
 
 /** @type {import("./hooks.mjs").HOOKS[string]} */
-export async function sessionShutdown(host, { reason = "quit", targetSessionFile }) {
+async function sessionShutdown(host, { reason = "quit", targetSessionFile }) {
   const { features } = host;
   if (features.reasons) {
     await notify(host, { type: "session_shutdown", reason, ...(targetSessionFile && { targetSessionFile }) });
@@ -29,6 +29,9 @@ export async function sessionShutdown(host, { reason = "quit", targetSessionFile
     host.holdHooks();
   }
 }
+
+/** Hooks that replace one generation of extensions by another. */
+export const SESSION_HOOKS = { session_start: sessionStart, session_shutdown: sessionShutdown };
 
 function notify(host, event) {
   return callHandlers(host, event.type, (handler, ctx) => handler(event, ctx));

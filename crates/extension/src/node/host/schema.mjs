@@ -1,0 +1,62 @@
+/** Hooks and events by the schema. Generated: `cargo bless` writes it anew; do not edit. */
+
+/** Events of pi that are hooks of the server under the same name. */
+export const HANDLED_HOOKS = [
+  "session_before_switch",
+  "session_before_fork",
+  "session_before_compact",
+  "input",
+  "before_agent_start",
+  "tool_call",
+  "tool_result",
+  "session_shutdown",
+  "agent_before_settle",
+  "session_start",
+  "session_compact",
+  "session_before_tree",
+  "session_tree",
+  "model_select",
+  "thinking_level_select",
+  "context",
+  "message_end",
+  "before_provider_request",
+  "before_provider_headers",
+  "after_provider_response",
+  "provider_stream_event",
+  "user_bash",
+  "resources_discover",
+];
+
+/** Hooks that belong to a run, so that `ctx.signal` is theirs. */
+export const RUN_HOOKS = [
+  "tool_call",
+  "tool_result",
+  "event",
+  "agent_before_settle",
+  "context",
+  "message_end",
+  "before_provider_request",
+  "before_provider_headers",
+  "after_provider_response",
+  "provider_stream_event",
+];
+
+/** Events whose handlers the server awaits, as pi does. */
+export const AWAITED_EVENTS = [
+  "agent_start",
+  "agent_end",
+  "agent_settled",
+  "turn_start",
+  "turn_end",
+  "message_start",
+  "message_end",
+  "tool_execution_start",
+  "tool_execution_end",
+  "session_info_changed",
+];
+
+/** Events whose handlers nothing waits for. */
+export const SHOWN_EVENTS = [
+  "message_update",
+  "tool_execution_update",
+];
