@@ -9,9 +9,10 @@ use super::{
     records::{self, SessionRecord, SessionSpec},
     replica, status,
 };
+use futures_util::future::BoxFuture;
 use pi_rpc_host::{
-    HostError, OpenRequest, OpenSession, Pending, Permitted, Principal, SessionHandle, SessionLimits,
-    SessionOwner, SharedSessions, Start, UsageBook, permit,
+    HostError, OpenRequest, OpenSession, Permitted, Principal, SessionHandle, SessionLimits, SessionOwner,
+    SharedSessions, Start, UsageBook, permit,
 };
 use pi_rpc_protocol::{ListedSession, SessionStatus};
 use std::{
@@ -354,7 +355,7 @@ impl SharedSessions for NodeSessions {
         &self,
         id: String,
         request: OpenRequest,
-    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>> {
+    ) -> BoxFuture<'_, Result<Permitted<SessionHandle>, HostError>> {
         Box::pin(async move {
             let client = request.owner.clone().unwrap_or_else(Principal::local);
             match &request.start {
@@ -372,11 +373,11 @@ impl SharedSessions for NodeSessions {
         &self,
         name: String,
         client: Arc<Principal>,
-    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>> {
+    ) -> BoxFuture<'_, Result<Permitted<SessionHandle>, HostError>> {
         Box::pin(async move { self.0.follow(&name, &client).await })
     }
 
-    fn list(&self) -> Pending<'_, Vec<(String, ListedSession)>> {
+    fn list(&self) -> BoxFuture<'_, Vec<(String, ListedSession)>> {
         Box::pin(async {
             let sessions = records::list(&self.0.connection).await.unwrap_or_else(|error| {
                 tracing::warn!("sessions are not listed: {error}");
@@ -402,7 +403,7 @@ impl SharedSessions for NodeSessions {
         self.0.state().owned.values().map(|owned| owned.handle.info.borrow().status).collect()
     }
 
-    fn leave(&self) -> Pending<'_, ()> {
+    fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             let owned: Vec<Arc<OwnedSession>> = {
                 let mut state = self.0.state();

@@ -102,18 +102,18 @@ enum WayState {
 #[derive(Clone)]
 pub struct Publications {
     messages: mpsc::UnboundedSender<Publication>,
-    pending: Arc<Pending>,
+    pending: Arc<PublicationBacklog>,
 }
 
 #[derive(Default)]
-struct Pending {
+struct PublicationBacklog {
     bytes: AtomicUsize,
     /// Lines that wait, by the names of their clients.
     lines: Mutex<HashMap<String, usize>>,
     taken: Notify,
 }
 
-impl Pending {
+impl PublicationBacklog {
     fn lines(&self) -> MutexGuard<'_, HashMap<String, usize>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -136,13 +136,13 @@ impl Pending {
 /// The other end of [`Publications`].
 pub struct PublicationQueue {
     messages: mpsc::UnboundedReceiver<Publication>,
-    pending: Arc<Pending>,
+    pending: Arc<PublicationBacklog>,
 }
 
 /// The way to a publisher.
 pub fn publications() -> (Publications, PublicationQueue) {
     let (sender, messages) = mpsc::unbounded_channel();
-    let pending = Arc::<Pending>::default();
+    let pending = Arc::<PublicationBacklog>::default();
     (Publications { messages: sender, pending: pending.clone() }, PublicationQueue { messages, pending })
 }
 

@@ -125,7 +125,7 @@ pub use session_handle::{
     SessionRequest,
 };
 pub use session_task::start as start_session;
-pub use shared_sessions::{Pending, SharedSessions};
+pub use shared_sessions::SharedSessions;
 pub use socket_file::SocketFile;
 pub use tls::Certificate;
 pub use watcher::{ClientId, WatcherMessage, WatcherQueue};

@@ -4,11 +4,9 @@ use super::{
     host_error::HostError, open_request::OpenRequest, permission::Permitted, principal::Principal,
     session_handle::SessionHandle,
 };
+use futures_util::future::BoxFuture;
 use pi_rpc_protocol::{ListedSession, SessionStatus};
-use std::{pin::Pin, sync::Arc};
-
-/// What an operation of [`SharedSessions`] returns.
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+use std::sync::Arc;
 
 /// Sessions that several processes share: they outlive each of them.
 pub trait SharedSessions: Send + Sync {
@@ -17,17 +15,17 @@ pub trait SharedSessions: Send + Sync {
         &self,
         id: String,
         request: OpenRequest,
-    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>>;
+    ) -> BoxFuture<'_, Result<Permitted<SessionHandle>, HostError>>;
     /// The session with this name, whichever process has it, if the client may touch it.
     fn find(
         &self,
         name: String,
         client: Arc<Principal>,
-    ) -> Pending<'_, Result<Permitted<SessionHandle>, HostError>>;
+    ) -> BoxFuture<'_, Result<Permitted<SessionHandle>, HostError>>;
     /// All open sessions, with the names of their owners.
-    fn list(&self) -> Pending<'_, Vec<(String, ListedSession)>>;
+    fn list(&self) -> BoxFuture<'_, Vec<(String, ListedSession)>>;
     /// What the sessions that this process runs are doing.
     fn run_here(&self) -> Vec<SessionStatus>;
     /// Leaves the sessions of this process to the others.
-    fn leave(&self) -> Pending<'_, ()>;
+    fn leave(&self) -> BoxFuture<'_, ()>;
 }

@@ -73,7 +73,7 @@ impl LifecycleEvent {
 
 /// How far the greeting is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Greeting {
+pub enum GreetingStage {
     /// Extensions register; nothing may be emitted yet.
     Registering,
     /// The host is greeted; extensions learn of the session, and name skills and templates.
@@ -114,7 +114,7 @@ pub enum Stop {
 
 /// How the process stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopping {
+pub struct StopPlan {
     how: Stop,
     /// Whether the host was greeted; a process that is stopped before stays silent.
     is_greeted: bool,
@@ -126,21 +126,21 @@ struct Region {
 }
 
 #[state_machine(
-    initial = "State::greeting(Greeting::Registering, Pipe::Open)",
+    initial = "State::greeting(GreetingStage::Registering, Pipe::Open)",
     state(derive(Clone, Copy, Debug, PartialEq, Eq)),
     superstate(derive(Debug))
 )]
 impl Region {
     /// Extensions start; commands of the host are held.
     #[state(superstate = "process")]
-    fn greeting(greeting: &mut Greeting, pipe: &mut Pipe, event: &LifecycleEvent) -> Outcome<State> {
+    fn greeting(greeting: &mut GreetingStage, pipe: &mut Pipe, event: &LifecycleEvent) -> Outcome<State> {
         match (event, *greeting) {
-            (LifecycleEvent::Greeted, Greeting::Registering) => {
-                *greeting = Greeting::Introducing { drains: false };
+            (LifecycleEvent::Greeted, GreetingStage::Registering) => {
+                *greeting = GreetingStage::Introducing { drains: false };
                 Handled
             }
             (LifecycleEvent::Drained, _) => {
-                *greeting = Greeting::Introducing { drains: true };
+                *greeting = GreetingStage::Introducing { drains: true };
                 Handled
             }
             (LifecycleEvent::Served, _) => Transition(State::open(*pipe)),
@@ -149,8 +149,8 @@ impl Region {
                 Handled
             }
             (LifecycleEvent::Stopped, _) => {
-                let is_greeted = *greeting != Greeting::Registering;
-                Transition(State::stopping(Stopping { how: Stop::Abort, is_greeted }, ExitNotice::Pending))
+                let is_greeted = *greeting != GreetingStage::Registering;
+                Transition(State::stopping(StopPlan { how: Stop::Abort, is_greeted }, ExitNotice::Pending))
             }
             _ => Super,
         }
@@ -189,7 +189,7 @@ impl Region {
     #[state(superstate = "process")]
     fn stopping(
         &self,
-        stop: &mut Stopping,
+        stop: &mut StopPlan,
         notice: &mut ExitNotice,
         event: &LifecycleEvent,
     ) -> Outcome<State> {
@@ -233,7 +233,7 @@ impl Region {
 
 /// The state of a process that stops after it has greeted the host.
 const fn stops(how: Stop, notice: ExitNotice) -> State {
-    State::Stopping { stop: Stopping { how, is_greeted: true }, notice }
+    State::Stopping { stop: StopPlan { how, is_greeted: true }, notice }
 }
 
 impl Lifecycle {
@@ -267,8 +267,8 @@ impl Lifecycle {
     pub fn is_greeted(&self) -> bool {
         !matches!(
             self.0.state(),
-            State::Greeting { greeting: Greeting::Registering, .. }
-                | State::Stopping { stop: Stopping { is_greeted: false, .. }, .. }
+            State::Greeting { greeting: GreetingStage::Registering, .. }
+                | State::Stopping { stop: StopPlan { is_greeted: false, .. }, .. }
         )
     }
 
@@ -296,7 +296,7 @@ impl Lifecycle {
     pub fn is_closing(&self) -> bool {
         match self.0.state() {
             State::Greeting { greeting, pipe } => {
-                *pipe == Pipe::Ended || *greeting == Greeting::Introducing { drains: true }
+                *pipe == Pipe::Ended || *greeting == GreetingStage::Introducing { drains: true }
             }
             State::Open { pipe } => *pipe == Pipe::Ended,
             State::Draining { .. } | State::Stopping { .. } | State::Exited {} => true,
@@ -304,14 +304,17 @@ impl Lifecycle {
     }
 
     fn drains_after_greeting(&self) -> bool {
-        matches!(self.0.state(), State::Greeting { greeting: Greeting::Introducing { drains: true }, .. })
+        matches!(
+            self.0.state(),
+            State::Greeting { greeting: GreetingStage::Introducing { drains: true }, .. }
+        )
     }
 
     /// Whether the work under way is left as it is, and nothing is waited for.
     pub fn leaves_work(&self) -> bool {
         matches!(
             self.0.state(),
-            State::Stopping { stop: Stopping { how: Stop::Leave | Stop::LeaveAborted, .. }, .. }
+            State::Stopping { stop: StopPlan { how: Stop::Leave | Stop::LeaveAborted, .. }, .. }
         )
     }
 
@@ -319,7 +322,7 @@ impl Lifecycle {
     pub fn aborts_work(&self) -> bool {
         matches!(
             self.0.state(),
-            State::Stopping { stop: Stopping { how: Stop::Abort | Stop::LeaveAborted, .. }, .. }
+            State::Stopping { stop: StopPlan { how: Stop::Abort | Stop::LeaveAborted, .. }, .. }
         )
     }
 

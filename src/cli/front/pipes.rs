@@ -60,12 +60,12 @@ const UNBLOCKED: usize = 4096;
 
 /// Bytes for one side that are not written yet.
 #[derive(Default)]
-struct Pending {
+struct WriteBuffer {
     bytes: Vec<u8>,
     written: usize,
 }
 
-impl Pending {
+impl WriteBuffer {
     fn is_empty(&self) -> bool {
         self.written == self.bytes.len()
     }
@@ -94,8 +94,8 @@ pub fn pass(pipes: Pipes, translator: Translator) {
         translator,
         from_client: LineSplitter::new(FRAME_LIMIT),
         from_server: LineSplitter::new(FRAME_LIMIT),
-        to_client: Pending::default(),
-        to_server: Pending::default(),
+        to_client: WriteBuffer::default(),
+        to_server: WriteBuffer::default(),
         client_has_ended: false,
         server_has_ended: false,
         has_told_end: false,
@@ -113,8 +113,8 @@ struct TwoWayPipe {
     translator: Translator,
     from_client: LineSplitter,
     from_server: LineSplitter,
-    to_client: Pending,
-    to_server: Pending,
+    to_client: WriteBuffer,
+    to_server: WriteBuffer,
     client_has_ended: bool,
     server_has_ended: bool,
     /// Whether the front knows of the end of the client's input.
@@ -168,7 +168,7 @@ impl TwoWayPipe {
             self.pipes.to_server = None;
         }
         if self.pipes.to_server.is_none() {
-            self.to_server = Pending::default();
+            self.to_server = WriteBuffer::default();
         }
         if ready.from_server {
             self.server_has_ended = match self.translator {
@@ -327,7 +327,7 @@ fn too_long(side: &str, length: usize) -> String {
 }
 
 /// Reads once what passes as it is. Returns whether the pipe has ended.
-fn read_raw(from: &mut File, into: &mut Pending) -> io::Result<bool> {
+fn read_raw(from: &mut File, into: &mut WriteBuffer) -> io::Result<bool> {
     let mut chunk = [0; UNBLOCKED];
     match from.read(&mut chunk) {
         Ok(count) => {
