@@ -113,8 +113,8 @@ impl ser::Error for Absence {
 }
 
 macro_rules! is_other {
-    ($($name:ident($($type:ty),*);)*) => {
-        $(fn $name(self, $(_: $type),*) -> Result<(), Absence> { Err(Absence::Other) })*
+    ($($name:ident($($type:ty),*) -> $ok:ty;)*) => {
+        $(fn $name(self, $(_: $type),*) -> Result<$ok, Absence> { Err(Absence::Other) })*
     };
 }
 
@@ -130,23 +130,30 @@ impl ser::Serializer for AbsenceProbe {
     type SerializeStructVariant = Impossible<(), Absence>;
 
     is_other! {
-        serialize_bool(bool);
-        serialize_i8(i8);
-        serialize_i16(i16);
-        serialize_i32(i32);
-        serialize_i64(i64);
-        serialize_u8(u8);
-        serialize_u16(u16);
-        serialize_u32(u32);
-        serialize_u64(u64);
-        serialize_f32(f32);
-        serialize_f64(f64);
-        serialize_char(char);
-        serialize_str(&str);
-        serialize_bytes(&[u8]);
-        serialize_unit();
-        serialize_unit_struct(&'static str);
-        serialize_unit_variant(&'static str, u32, &'static str);
+        serialize_bool(bool) -> ();
+        serialize_i8(i8) -> ();
+        serialize_i16(i16) -> ();
+        serialize_i32(i32) -> ();
+        serialize_i64(i64) -> ();
+        serialize_u8(u8) -> ();
+        serialize_u16(u16) -> ();
+        serialize_u32(u32) -> ();
+        serialize_u64(u64) -> ();
+        serialize_f32(f32) -> ();
+        serialize_f64(f64) -> ();
+        serialize_char(char) -> ();
+        serialize_str(&str) -> ();
+        serialize_bytes(&[u8]) -> ();
+        serialize_unit() -> ();
+        serialize_unit_struct(&'static str) -> ();
+        serialize_unit_variant(&'static str, u32, &'static str) -> ();
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple(usize) -> Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct(&'static str, usize) -> Self::SerializeStruct;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
     }
 
     fn serialize_none(self) -> Result<(), Absence> {
@@ -168,50 +175,6 @@ impl ser::Serializer for AbsenceProbe {
         _: &'static str,
         _: &T,
     ) -> Result<(), Absence> {
-        Err(Absence::Other)
-    }
-
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Absence> {
-        Err(Absence::Other)
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Absence> {
-        Err(Absence::Other)
-    }
-
-    fn serialize_tuple_struct(
-        self,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleStruct, Absence> {
-        Err(Absence::Other)
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Absence> {
-        Err(Absence::Other)
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Absence> {
-        Err(Absence::Other)
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Absence> {
-        Err(Absence::Other)
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStructVariant, Absence> {
         Err(Absence::Other)
     }
 }

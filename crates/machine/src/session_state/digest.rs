@@ -70,6 +70,12 @@ struct Object {
 
 type Digested = Result<u64, fmt::Error>;
 
+macro_rules! digest_numbers {
+    ($($name:ident($type:ty);)*) => {
+        $(fn $name(self, value: $type) -> Digested { Ok(number(value as f64)) })*
+    };
+}
+
 impl Serializer for Digester {
     type Ok = u64;
     type Error = fmt::Error;
@@ -85,44 +91,17 @@ impl Serializer for Digester {
         Ok(pair(FLAG, u64::from(value)))
     }
 
-    fn serialize_i8(self, value: i8) -> Digested {
-        Ok(number(value.into()))
-    }
-
-    fn serialize_i16(self, value: i16) -> Digested {
-        Ok(number(value.into()))
-    }
-
-    fn serialize_i32(self, value: i32) -> Digested {
-        Ok(number(value.into()))
-    }
-
-    fn serialize_i64(self, value: i64) -> Digested {
-        Ok(number(value as f64))
-    }
-
-    fn serialize_u8(self, value: u8) -> Digested {
-        Ok(number(value.into()))
-    }
-
-    fn serialize_u16(self, value: u16) -> Digested {
-        Ok(number(value.into()))
-    }
-
-    fn serialize_u32(self, value: u32) -> Digested {
-        Ok(number(value.into()))
-    }
-
-    fn serialize_u64(self, value: u64) -> Digested {
-        Ok(number(value as f64))
-    }
-
-    fn serialize_f32(self, value: f32) -> Digested {
-        Ok(number(value.into()))
-    }
-
-    fn serialize_f64(self, value: f64) -> Digested {
-        Ok(number(value))
+    digest_numbers! {
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_i64(i64);
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+        serialize_u64(u64);
+        serialize_f32(f32);
+        serialize_f64(f64);
     }
 
     fn serialize_char(self, value: char) -> Digested {
