@@ -16,8 +16,9 @@ use crate::{
 };
 use pi_rpc_model::types::{StreamEvent, ToolSpec};
 use pi_rpc_protocol::{
-    AgentToolResult, Emission, ExtensionTool, HookName, PromptDisposition, QueueDisposition,
-    SessionStartHook, SessionStartReason, ToExtension, ToolExposure, ToolResultHook, errors,
+    AgentToolResult, Emission, ExtensionResponse, ExtensionTool, HookName, PromptDisposition,
+    QueueDisposition, SessionStartHook, SessionStartReason, ToExtension, ToolExposure, ToolResultHook,
+    errors,
 };
 
 /// How many faults of a registration are reported.
@@ -91,6 +92,18 @@ impl Engine {
     /// Writes a frame to an extension.
     pub(crate) fn send_to_extension(&mut self, process: CallId, frame: impl Into<ToExtension>) {
         self.push(Output::ToExtension { to: process, frame: Box::new(frame.into()) });
+    }
+
+    /// Responds to an action of an extension, if that gave it an id.
+    pub(crate) fn respond_to_extension(
+        &mut self,
+        process: CallId,
+        id: Option<String>,
+        outcome: Result<(), String>,
+    ) {
+        let Some(id) = id else { return };
+        let (success, error) = (outcome.is_ok(), outcome.err());
+        self.send_to_extension(process, ExtensionResponse { id, success, error, data: None });
     }
 
     /// Reports a failure to the host by `extension_error`.

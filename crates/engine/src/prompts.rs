@@ -29,9 +29,9 @@ use crate::{
 use pi_rpc_machine::Step;
 use pi_rpc_protocol::{
     AgentMessage, Attribution, BeforeAgentStartHook, Check as _, CustomMessage, DialectPromptAck,
-    ExtensionMessage, ExtensionResponse, HookName, ImageContent, InputHook, InputSource, MessageContent,
-    PromptDisposition, PromptOutcome, PromptResponse, RpcCommand, RpcCommandKind, StreamingBehavior,
-    TextContent, UserContent, UserMessage, errors,
+    ExtensionMessage, HookName, ImageContent, InputHook, InputSource, MessageContent, PromptDisposition,
+    PromptOutcome, PromptResponse, RpcCommand, RpcCommandKind, StreamingBehavior, TextContent, UserContent,
+    UserMessage, errors,
 };
 use std::sync::Arc;
 
@@ -80,13 +80,9 @@ impl Engine {
     ///
     /// An extension gets its response at once: its own hook may be the outstanding one.
     fn defer_prompt(&mut self, mut prompt: Prompt) {
-        if let Recipient::Extension { process, id, .. } = &mut prompt.recipient
-            && let Some(id) = id.take()
-        {
-            self.send_to_extension(
-                *process,
-                ExtensionResponse { id, success: true, error: None, data: None },
-            );
+        if let Recipient::Extension { process, id, .. } = &mut prompt.recipient {
+            let (process, id) = (*process, id.take());
+            self.respond_to_extension(process, id, Ok(()));
         }
         self.backlog.after_run.push_back(AfterRun::AfterPrompt(Box::new(prompt)));
     }
@@ -322,13 +318,9 @@ impl Engine {
     pub(crate) fn respond_success(&mut self, recipient: &Recipient) {
         match recipient.clone() {
             Recipient::Host { id, kind } => self.acknowledge(kind, id),
-            Recipient::Extension { process, id: Some(id), .. } => {
-                self.send_to_extension(
-                    process,
-                    ExtensionResponse { id, success: true, error: None, data: None },
-                );
+            Recipient::Extension { process, id, .. } => {
+                self.respond_to_extension(process, id, Ok(()));
             }
-            Recipient::Extension { .. } => {}
         }
     }
 
@@ -376,12 +368,7 @@ impl Engine {
                 if let Some(event) = event {
                     self.report_failure(FailureSource::Runtime(event), &text);
                 }
-                if let Some(id) = id {
-                    self.send_to_extension(
-                        process,
-                        ExtensionResponse { id, success: false, error: Some(text), data: None },
-                    );
-                }
+                self.respond_to_extension(process, id, Err(text));
             }
         }
     }
