@@ -14,6 +14,7 @@ mod server;
 mod unlike;
 
 use clap::Parser;
+use pi_rpc_protocol::Dialect;
 use serde_json::Value;
 use std::{
     error::Error,
@@ -22,9 +23,6 @@ use std::{
     process::{Command, ExitCode, Stdio},
 };
 use unlike::{Tally, normalized};
-
-/// The dialects that are compared.
-const DIALECTS: [&str; 4] = ["pi", "pi@0.73", "pi-1", "xcsh"];
 
 /// Compares what two pi-rpc binaries put out for the same input. Exits with 1 if there is a difference.
 #[derive(Parser)]
@@ -51,8 +49,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let options = Options::parse();
     let mut tally = Tally::default();
     if !options.no_scenarios {
-        for dialect in DIALECTS {
-            compare_scenarios(&options, dialect, &mut tally)?;
+        for dialect in Dialect::ALL {
+            compare_scenarios(&options, dialect.as_str(), &mut tally)?;
         }
     }
     if let Some(directory) = &options.recordings {
