@@ -199,7 +199,7 @@ impl Wire {
         }
     }
 
-    /// Checks every message against ACP's own schema.
+    /// Checks every message against ACP's own schema, but for those of extensions.
     pub fn validate(&self) {
         let mut methods = HashMap::new();
         for (side, message) in self.messages() {
@@ -217,6 +217,9 @@ impl Wire {
                 }
                 (None, None) => ("error".to_owned(), message["error"].clone()),
             };
+            if schema.starts_with('_') {
+                continue;
+            }
             let validator = SCHEMAS.get(&*schema).unwrap_or_else(|| panic!("no schema for {schema}"));
             let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
             assert!(errors.is_empty(), "{schema}: {errors:?}\n{message}");

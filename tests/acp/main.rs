@@ -13,4 +13,5 @@ mod progress;
 mod prompts;
 mod sessions;
 mod settings;
+mod steering;
 mod wire;

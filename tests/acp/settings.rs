@@ -90,7 +90,8 @@ async fn slash_commands_name_and_compact() {
     let commands = &wire.updates_of("available_commands_update")[0]["availableCommands"];
     let names: Vec<&Value> = commands.as_array().unwrap().iter().map(|it| &it["name"]).collect();
     assert_eq!(names, ["review", "compact", "name"]);
-    assert_eq!(wire.updates_of("session_info_update")[0]["title"], "Reading");
+    let named = json!({ "sessionUpdate": "session_info_update", "title": "Reading" });
+    assert_eq!(wire.updates_of("session_info_update"), [named]);
     assert!(std::fs::read_to_string(setup.recording()).unwrap().contains("Review main.rs"));
 }
 

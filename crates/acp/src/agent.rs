@@ -8,6 +8,7 @@ use super::{
     session::{BridgedSession, PumpHandle, invalid, not_found},
     session_id::checked,
     source::{OpenError, SessionOrigin, SessionRequest, Source},
+    steering::{IdleBehavior, SteeringOutcome, SteeringRequest, SteeringResponse, capability},
     translator::Translator,
 };
 use crate::input::{BadLine, lines};
@@ -33,7 +34,7 @@ use agent_client_protocol::{
 };
 use futures_util::StreamExt as _;
 use pi_rpc_mcp::McpTools;
-use pi_rpc_protocol::Dialect;
+use pi_rpc_protocol::{Dialect, StreamingBehavior};
 use pi_rpc_session::iso;
 use pi_rpc_session_store::catalog::{self, StoredFileQuery};
 use std::{
@@ -133,6 +134,7 @@ async fn connect(bridge: &Arc<Bridge>, transport: impl ConnectTo<Agent> + 'stati
             answer!(bridge, SetSessionConfigOptionRequest, set_config_option),
             on_receive_request!(),
         )
+        .on_receive_request(answer!(bridge, SteeringRequest, steer), on_receive_request!())
         .on_receive_request(
             {
                 let bridge = bridge.clone();
@@ -213,6 +215,7 @@ impl Bridge {
             "Keys and logins of the agent's own files; make them with pi-rpc login in a terminal".to_owned(),
         );
         Ok(InitializeResponse::new(ProtocolVersion::V1)
+            .meta(capability())
             .agent_capabilities(capabilities)
             .auth_methods(vec![AuthMethod::Agent(stored)])
             .agent_info(Implementation::new("pi-rpc", env!("CARGO_PKG_VERSION")).title("pi-rpc".to_owned())))
@@ -349,6 +352,30 @@ impl Bridge {
         self.sessions().remove(&request.session_id);
         session.close().await;
         Ok(CloseSessionResponse::new())
+    }
+
+    async fn steer(
+        &self,
+        request: SteeringRequest,
+        _: ConnectionTo<AcpClient>,
+    ) -> Result<SteeringResponse, AcpError> {
+        let session = self.session(&request.session_id)?;
+        let options = request.meta.steering;
+        let behavior = options.streaming_behavior.unwrap_or(StreamingBehavior::Steer);
+        if session.steer(request.prompt.clone(), behavior).await? {
+            return Ok(SteeringResponse::new(SteeringOutcome::Injected));
+        }
+        if options.idle_behavior == IdleBehavior::PromptRequired {
+            return Ok(SteeringResponse::new(SteeringOutcome::PromptRequired));
+        }
+        let cancel = session.begin_prompt()?;
+        tokio::spawn(async move {
+            // The client asked for no response; a failed run shows in the updates.
+            if let Err(error) = session.prompt(request.prompt, cancel).await {
+                tracing::warn!("a run that _session/steering began has failed: {error}");
+            }
+        });
+        Ok(SteeringResponse::new(SteeringOutcome::StartedNewTurn))
     }
 
     async fn set_mode(

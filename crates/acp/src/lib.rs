@@ -59,6 +59,7 @@ mod session_id;
 mod session_options;
 mod slash_commands;
 mod source;
+mod steering;
 mod tool_calls;
 mod translator;
 

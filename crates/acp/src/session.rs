@@ -24,10 +24,11 @@ use pi_rpc_client::{Client, Error, Events, RunResult};
 use pi_rpc_protocol::{
     AbortCommand, AbortRetryCommand, CompactCommand, FlowState, GetAvailableCommandsCommand,
     GetCommandsCommand, GetMessagesCommand, GetSessionStatsCommand, RpcCommandKind, SetSessionNameCommand,
-    StopReason,
+    StopReason, StreamingBehavior,
 };
 use std::{
     collections::HashSet,
+    mem::discriminant,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -40,8 +41,8 @@ pub struct BridgedSession {
     pub id: SessionId,
     client: Client,
     pump: PumpHandle,
-    /// Cancels the open prompt.
-    prompt: Mutex<Option<CancellationToken>>,
+    /// Cancels the open prompt, if there is one.
+    prompt: watch::Sender<Option<CancellationToken>>,
     /// Names of slash commands that the server carries out itself.
     server_commands: Mutex<HashSet<String>>,
     /// The options that the client has.
@@ -91,7 +92,8 @@ impl PumpHandle {
     ) -> Self {
         let (requests, received) = mpsc::channel(4);
         let (sender, stale_options) = watch::channel(());
-        let pump = Pump { id, connection, events, translator, pending, stale_options: sender };
+        let pump =
+            Pump { id, connection, events, translator, pending, stale_options: sender, told: Vec::new() };
         tokio::spawn(pump.run(received));
         Self { requests, stale_options, dialogs: watch::Sender::new(()) }
     }
@@ -149,6 +151,8 @@ struct Pump {
     translator: Translator,
     pending: PendingUpdates,
     stale_options: watch::Sender<()>,
+    /// What the client was told last of each part of the session that has one value.
+    told: Vec<SessionUpdate>,
 }
 
 impl Pump {
@@ -209,9 +213,34 @@ impl Pump {
         }
     }
 
+    /// Whether an update says something that the client was not told last. A change is told by the server's event and by the
+    /// answer to the request that made it.
+    fn is_news(&mut self, update: &SessionUpdate) -> bool {
+        let has_one_value = matches!(
+            update,
+            SessionUpdate::AvailableCommandsUpdate(_)
+                | SessionUpdate::ConfigOptionUpdate(_)
+                | SessionUpdate::CurrentModeUpdate(_)
+                | SessionUpdate::SessionInfoUpdate(_)
+                | SessionUpdate::UsageUpdate(_)
+        );
+        if !has_one_value {
+            return true;
+        }
+        match self.told.iter_mut().find(|told| discriminant(*told) == discriminant(update)) {
+            Some(told) if told == update => return false,
+            Some(told) => *told = update.clone(),
+            None => self.told.push(update.clone()),
+        }
+        true
+    }
+
     /// Sends updates as fast as the client reads; meanwhile the server's frames wait.
     async fn send(&self, updates: Vec<SessionUpdate>) {
         for update in updates {
+            if !self.is_news(&update) {
+                continue;
+            }
             self.pending.queue().await;
             // Fails once the client has gone; the session ends then.
             let _ = self.connection.send_notification(SessionNotification::new(self.id.clone(), update));
@@ -226,7 +255,7 @@ impl BridgedSession {
             id,
             client,
             pump,
-            prompt: Mutex::default(),
+            prompt: watch::Sender::default(),
             server_commands: Mutex::default(),
             options: Mutex::default(),
             known,
@@ -345,16 +374,53 @@ impl BridgedSession {
     ///
     /// Another prompt is open.
     pub fn begin_prompt(&self) -> Result<CancellationToken, AcpError> {
-        let mut prompt = self.prompt.lock().unwrap_or_else(PoisonError::into_inner);
-        if prompt.is_some() {
-            return Err(AcpError::invalid_request().data("a prompt is open; cancel it, or wait for its end"));
+        let token = CancellationToken::new();
+        let begins = self.prompt.send_if_modified(|open| {
+            let begins = open.is_none();
+            open.get_or_insert_with(|| token.clone());
+            begins
+        });
+        match begins {
+            true => Ok(token),
+            false => {
+                let text = "a prompt is open; cancel it, or wait for its end";
+                Err(AcpError::invalid_request().data(text))
+            }
         }
-        Ok(prompt.insert(CancellationToken::new()).clone())
+    }
+
+    /// Queues a message for the run of the open prompt: before the next request to the model, or behind the run. Returns whether
+    /// there was one; without a run, nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// The content cannot be carried, or the server refuses it.
+    pub async fn steer(
+        &self,
+        content: Vec<ContentBlock>,
+        behavior: StreamingBehavior,
+    ) -> Result<bool, AcpError> {
+        let mut command = prompt_command(content).map_err(invalid)?;
+        // A run that has ended meanwhile leaves no message in a queue: this one begins another run then.
+        command.streaming_behavior = Some(behavior);
+        let (mut prompt, mut revisions) = (self.prompt.subscribe(), self.client.session_revisions());
+        // A prompt that was just begun has not reached the server yet.
+        while self.client.state().flow == FlowState::Idle {
+            if prompt.borrow_and_update().is_none() {
+                return Ok(false);
+            }
+            tokio::select! {
+                changed = prompt.changed() => changed.is_ok(),
+                changed = revisions.changed() => changed.is_ok(),
+            };
+        }
+        self.client.call(command).await.map_err(|error| failed(&error))?;
+        Ok(true)
     }
 
     /// Cancels the open prompt, if there is one.
     pub fn cancel(&self) {
-        if let Some(token) = &*self.prompt.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(token) = &*self.prompt.borrow() {
             token.cancel();
         }
     }
@@ -373,7 +439,7 @@ impl BridgedSession {
         self.pump.flush().await;
         self.pump.send(self.usage().await.into_iter().collect()).await;
         self.pump.flush().await;
-        self.prompt.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.prompt.send_replace(None);
         outcome.map(PromptResponse::new)
     }
 
@@ -467,7 +533,7 @@ impl BridgedSession {
 
     /// Ends the session: the server may finish and save.
     pub async fn close(&self) {
-        let is_busy = self.prompt.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let is_busy = self.prompt.borrow().is_some();
         self.cancel();
         if is_busy {
             // Else a server that finishes its run first is killed in the middle of it.
