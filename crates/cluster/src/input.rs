@@ -1,9 +1,9 @@
 //! Lines of clients, and what connections ask of a session, as they lie in the stream.
 
 use super::{
-    decisions::way_in::{ClientInput, ClientMessage},
+    decisions::way_in::ClientMessage,
     fenced::{header, number},
-    records::TakenInput,
+    session_record::{ClientInput, TakenInput},
     tail::{ReadAttempts, Stored},
 };
 use async_nats::{

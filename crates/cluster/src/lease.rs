@@ -5,8 +5,11 @@
 
 use super::{
     connection::Connection,
-    decisions::{membership::Members, ownership},
-    records::SessionRecord,
+    decisions::{
+        membership::{Members, NodeInfo},
+        ownership,
+    },
+    session_record::SessionRecord,
 };
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -20,75 +23,11 @@ use tokio::{
     time::{Instant, MissedTickBehavior},
 };
 
-/// Seconds of a lease unless a node says otherwise.
-const USUAL_LEASE: u64 = 5;
-
-/// Seconds of the longest lease.
-pub const MAX_LEASE: u64 = 3600;
-
 /// Heartbeats in a lease.
 const HEARTBEATS: u32 = 10;
 
 /// The subject of heartbeats, up to the id of the node.
 const SUBJECT: &str = "pi-rpc.alive";
-
-/// What a node says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeInfo {
-    /// Its name, for people.
-    pub name: String,
-    /// Its labels.
-    pub labels: Vec<String>,
-    /// Seconds for which others leave it its sessions after the last heartbeat that they have seen.
-    #[serde(default = "usual_lease")]
-    pub lease_seconds: u64,
-}
-
-const fn usual_lease() -> u64 {
-    USUAL_LEASE
-}
-
-impl Default for NodeInfo {
-    fn default() -> Self {
-        Self { name: String::new(), labels: Vec::new(), lease_seconds: USUAL_LEASE }
-    }
-}
-
-/// The longest name of a node, and the longest label, in bytes: both are in each heartbeat.
-const MAX_NAME: usize = 256;
-
-/// Labels of a node.
-const MAX_LABELS: usize = 64;
-
-impl NodeInfo {
-    /// Checks that a heartbeat is short.
-    fn check(&self) -> Result<(), String> {
-        let labels = self.labels.iter().map(|label| ("--label", label));
-        let named = [("--node", &self.name)].into_iter().chain(labels);
-        for (option, name) in named {
-            if name.len() > MAX_NAME {
-                return Err(format!("{option}: expected at most {MAX_NAME} bytes, got {}", name.len()));
-            }
-        }
-        match self.labels.len() {
-            count if count > MAX_LABELS => {
-                Err(format!("--label: expected at most {MAX_LABELS}, got {count}"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// How long others leave it its sessions.
-    pub(crate) fn lease(&self) -> Duration {
-        // What another node says does not count for longer than this one could say.
-        Duration::from_secs(self.lease_seconds.clamp(1, MAX_LEASE))
-    }
-
-    /// How long the node goes on without seeing its own heartbeats: shorter than others wait.
-    fn own_lease(&self) -> Duration {
-        self.lease() * 4 / 5
-    }
-}
 
 /// A heartbeat.
 #[derive(Serialize, Deserialize)]

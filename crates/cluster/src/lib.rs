@@ -57,16 +57,19 @@ mod owner;
 mod publisher;
 mod records;
 mod replica;
+mod session_record;
 mod tail;
 mod urls;
 
 pub use connection::{Connection, ConnectionError, NatsOptions};
+pub use decisions::membership::NodeInfo;
 pub use diagnosis::{Condition, Diagnosis, diagnose};
 pub use entries::{EntryFiles, EntryLog, LogContent};
 pub use fenced::{AppendError, FencedSubject};
-pub use lease::{Lease, NodeInfo};
+pub use lease::Lease;
 pub use node::{Node, NodeOptions, NodeSessions};
-pub use records::{OutstandingCommand, OwnedRecord, SessionRecord, SessionSpec, TakenInput, find, list};
+pub use records::{OwnedRecord, find, list};
+pub use session_record::{OutstandingCommand, SessionRecord, SessionSpec, TakenInput};
 pub use tail::{ReadEnd, Stored, read_all};
 
 use pi_rpc_protocol::SessionStatus;

@@ -2,12 +2,14 @@
 
 use super::{
     connection::Connection,
+    decisions::membership::NodeInfo,
     decisions::ownership::{failed_delay, turn},
     fenced::AppendError,
-    lease::{Lease, NodeInfo},
+    lease::Lease,
     owner::{OwnedSession, OwnerContext, TakeError},
-    records::{self, SessionRecord, SessionSpec},
-    replica, status,
+    records, replica,
+    session_record::{SessionRecord, SessionSpec},
+    status,
 };
 use futures_util::future::BoxFuture;
 use pi_rpc_host::{

@@ -8,7 +8,8 @@ use super::{
     decisions::way_in::Entry,
     fenced::Attempt,
     input::{InputContent, InputMessage, LineNumber, client_input, name_parts, part_headers},
-    records::{OutstandingCommand, TakenInput, find},
+    records::find,
+    session_record::{OutstandingCommand, TakenInput},
 };
 use async_nats::{HeaderMap, jetstream::message::PublishMessage};
 use bytes::Bytes;

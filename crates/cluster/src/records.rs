@@ -2,113 +2,16 @@
 
 use super::{
     connection::{Connection, SESSIONS},
-    decisions::{
-        ownership::{Inheritance, take_over},
-        way_in::ClientInput,
-    },
+    decisions::ownership::{Inheritance, take_over},
     fenced::{AppendError, FencedSubject},
     input::{InputContent, InputMessage},
     lease::Lease,
+    session_record::{OutstandingCommand, SessionRecord},
     tail::{ReadAttempts, Stored, read_all},
 };
 use async_nats::jetstream::kv;
-use indexmap::IndexMap;
-use pi_rpc_host::{
-    BudgetPlan, OpenRequest, Principal, Start, TokenLimits, ToolLimits, UsageBook, recorded_name,
-};
-use pi_rpc_protocol::{Dialect, Inbound, RequestId, ThinkingLevel, read_line};
-use serde::{Deserialize, Serialize};
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-use tokio_util::sync::CancellationToken;
-
-/// What is needed to open a session on any node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct SessionSpec {
-    /// The name of who has opened it.
-    pub owner: String,
-    /// What that one may do.
-    pub limits: TokenLimits,
-    /// The dialect.
-    pub dialect: String,
-    /// The working directory.
-    pub directory: PathBuf,
-    /// The provider of the model.
-    pub provider: Option<String>,
-    /// The id of the model.
-    pub model: Option<String>,
-    /// The thinking level.
-    pub level: Option<String>,
-    /// The display name at the beginning.
-    pub name: Option<String>,
-    /// The only tools that the client wants.
-    pub only_tools: Option<Vec<String>>,
-    /// Whether built-in ones are offered only if they are among them.
-    #[serde(default)]
-    pub no_built_in_tools: bool,
-    /// Tools that the client does without.
-    pub without_tools: Vec<String>,
-    /// Patterns of tools whose calls need consent.
-    pub confirmed_tools: Vec<String>,
-    /// Budgets that the client has set.
-    #[serde(default)]
-    pub budget: BudgetPlan,
-}
-
-/// A session of the cluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct SessionRecord {
-    /// What is needed to open it.
-    pub spec: SessionSpec,
-    /// The label of the nodes that may own it; `None`: any.
-    pub label: Option<String>,
-    /// Whether it has no tools of its own, so that any node may own it, with or without its directory.
-    pub runs_anywhere: bool,
-    /// The node that owns it; `None`: a node is to take it.
-    pub owner: Option<String>,
-    /// Counts the owners.
-    pub epoch: u64,
-    /// Whether it is closed: no node takes it until a client opens it again.
-    pub is_closed: bool,
-    /// Whether a run is open.
-    pub is_running: bool,
-    /// The display name.
-    pub title: Option<String>,
-    /// How far its input was taken.
-    pub taken: TakenInput,
-}
-
-/// The input that an owner has taken: it is never taken again.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct TakenInput {
-    /// The stream sequence of the last message.
-    pub position: u64,
-    /// What was taken from each client, the one that has written last at the end.
-    pub lines: IndexMap<String, ClientInput>,
-    /// Commands without a response in the output up to `frame`, oldest first.
-    pub outstanding: Vec<OutstandingCommand>,
-    /// The number of the last frame in the output when this was written.
-    pub frame: u64,
-}
-
-/// A command that was taken and not responded to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OutstandingCommand {
-    /// The client that wrote it.
-    pub client: String,
-    /// Its id.
-    pub id: Option<RequestId>,
-    /// Its type.
-    pub command: String,
-}
-
-/// The longest id of a command that is noted, in JSON: the session refuses longer ones, which have no effect.
-const MAX_NOTED_ID: usize = 1024;
+use pi_rpc_protocol::{Dialect, Inbound, RequestId, read_line};
+use serde::Deserialize;
 
 impl OutstandingCommand {
     /// The command in a message, if it will be responded to.
@@ -129,59 +32,6 @@ impl OutstandingCommand {
         let Ok(Some(Inbound::Command(_))) = read_line(line, dialect) else { return None };
         let Command { id, command } = serde_json::from_slice(line).ok()?;
         Some((id, command))
-    }
-
-    /// Whether the command is short enough for a record.
-    pub fn fits_record(&self) -> bool {
-        serde_json::to_vec(&self.id).is_ok_and(|id| id.len() <= MAX_NOTED_ID)
-    }
-}
-
-impl SessionSpec {
-    /// The specification of a session that a client opens.
-    pub fn new(request: &OpenRequest, dialect: &str, directory: &Path) -> Self {
-        let owner = request.owner.clone().unwrap_or_else(Principal::local);
-        Self {
-            owner: owner.name.clone(),
-            limits: owner.limits.clone(),
-            dialect: dialect.to_owned(),
-            directory: directory.to_owned(),
-            provider: request.provider.clone(),
-            model: request.model.clone(),
-            level: request.level.map(|level| level.as_str().to_owned()),
-            name: request.name.clone(),
-            only_tools: request.tool_limits.only.clone(),
-            no_built_in_tools: request.tool_limits.no_built_in,
-            without_tools: request.tool_limits.without.clone(),
-            confirmed_tools: request.tool_limits.confirmed.clone(),
-            budget: request.budget,
-        }
-    }
-
-    /// Who has opened the session, with what that one has used on this node.
-    pub fn principal(&self, usage: &UsageBook) -> Arc<Principal> {
-        usage.principal(self.owner.clone(), self.limits.clone(), CancellationToken::new())
-    }
-
-    /// The request that opens the session again. Its entries come from the stream.
-    pub fn request(&self, usage: &UsageBook) -> OpenRequest {
-        OpenRequest {
-            dialect: OpenRequest::dialect(Some(&self.dialect)).ok().flatten(),
-            start: Start::InMemory,
-            directory: Some(self.directory.clone()),
-            provider: self.provider.clone(),
-            model: self.model.clone(),
-            level: self.level.as_deref().and_then(ThinkingLevel::parse),
-            name: self.name.clone(),
-            tool_limits: ToolLimits {
-                only: self.only_tools.clone(),
-                no_built_in: self.no_built_in_tools,
-                without: self.without_tools.clone(),
-                confirmed: self.confirmed_tools.clone(),
-            },
-            owner: Some(self.principal(usage)),
-            budget: self.budget,
-        }
     }
 }
 
@@ -245,13 +95,6 @@ impl OwnedRecord {
             AppendError::Refused(reason) => AppendError::Refused(format!("the session's record: {reason}")),
             error => error,
         })
-    }
-}
-
-impl SessionRecord {
-    /// Sets the display name, cut to what lists show.
-    pub fn set_title(&mut self, name: Option<&str>) {
-        self.title = name.map(recorded_name);
     }
 }
 

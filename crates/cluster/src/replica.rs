@@ -9,7 +9,7 @@ use super::{
         self, Publication, Publications, PublishedContent, PublishingClient, error_line, publications,
         publish, taken_input,
     },
-    records::SessionRecord,
+    session_record::SessionRecord,
     tail::{Tail, read_all},
 };
 use pi_rpc_host::{

@@ -1,10 +1,74 @@
 //! Which nodes are alive, by their heartbeats. Times are durations since this node has begun to listen.
 
-use crate::lease::NodeInfo;
+use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, time::Duration};
 
 /// Leases after which a node that is gone is forgotten.
 const FORGOTTEN_AFTER: u32 = 100;
+
+/// Seconds of a lease unless a node says otherwise.
+const USUAL_LEASE: u64 = 5;
+
+/// Seconds of the longest lease.
+pub const MAX_LEASE: u64 = 3600;
+
+/// What a node says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeInfo {
+    /// Its name, for people.
+    pub name: String,
+    /// Its labels.
+    pub labels: Vec<String>,
+    /// Seconds for which others leave it its sessions after the last heartbeat that they have seen.
+    #[serde(default = "usual_lease")]
+    pub lease_seconds: u64,
+}
+
+const fn usual_lease() -> u64 {
+    USUAL_LEASE
+}
+
+impl Default for NodeInfo {
+    fn default() -> Self {
+        Self { name: String::new(), labels: Vec::new(), lease_seconds: USUAL_LEASE }
+    }
+}
+
+/// The longest name of a node, and the longest label, in bytes: both are in each heartbeat.
+const MAX_NAME: usize = 256;
+
+/// Labels of a node.
+const MAX_LABELS: usize = 64;
+
+impl NodeInfo {
+    /// Checks that a heartbeat is short.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let labels = self.labels.iter().map(|label| ("--label", label));
+        let named = [("--node", &self.name)].into_iter().chain(labels);
+        for (option, name) in named {
+            if name.len() > MAX_NAME {
+                return Err(format!("{option}: expected at most {MAX_NAME} bytes, got {}", name.len()));
+            }
+        }
+        match self.labels.len() {
+            count if count > MAX_LABELS => {
+                Err(format!("--label: expected at most {MAX_LABELS}, got {count}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How long others leave it its sessions.
+    pub(crate) fn lease(&self) -> Duration {
+        // What another node says does not count for longer than this one could say.
+        Duration::from_secs(self.lease_seconds.clamp(1, MAX_LEASE))
+    }
+
+    /// How long the node goes on without seeing its own heartbeats: shorter than others wait.
+    pub(crate) fn own_lease(&self) -> Duration {
+        self.lease() * 4 / 5
+    }
+}
 
 /// The nodes, as one of them has seen them.
 #[derive(Clone, Debug)]

@@ -1,10 +1,7 @@
 //! Who owns a session: which sessions a node takes, and what it finds undone by the owner before.
 
-use super::membership::Members;
-use crate::{
-    lease::NodeInfo,
-    records::{OutstandingCommand, SessionRecord},
-};
+use super::membership::{Members, NodeInfo};
+use crate::session_record::{OutstandingCommand, SessionRecord};
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     time::Duration,

@@ -6,47 +6,10 @@
 //! gives to another one. The number is that of the moment when the client has connected: a connection that was left is never announced
 //! above a later one.
 
-use crate::records::TakenInput;
-use serde::{Deserialize, Serialize};
+use crate::session_record::{ClientInput, TakenInput};
 
 /// Clients whose lines are counted. One that returns behind so many others begins anew, and is told so.
 pub const MAX_CLIENTS: usize = 256;
-
-/// What was received from a client, by a prefix of the input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
-pub struct ClientInput {
-    /// Lines, by all connections.
-    pub lines: u64,
-    /// The number of the newest connection; 0: none is known.
-    pub attachment: u64,
-}
-
-/// How the record has it: nodes of earlier versions have written the lines alone.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Lines(u64),
-    Both(u64, u64),
-}
-
-impl From<Written> for ClientInput {
-    fn from(written: Written) -> Self {
-        match written {
-            Written::Lines(lines) => Self { lines, attachment: 0 },
-            Written::Both(lines, attachment) => Self { lines, attachment },
-        }
-    }
-}
-
-impl From<ClientInput> for Written {
-    fn from(ClientInput { lines, attachment }: ClientInput) -> Self {
-        match attachment {
-            0 => Self::Lines(lines),
-            _ => Self::Both(lines, attachment),
-        }
-    }
-}
 
 /// A message of a client, by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

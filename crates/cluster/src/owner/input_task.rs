@@ -6,7 +6,8 @@ use crate::{
     decisions::way_in::MAX_CLIENTS,
     input::{InputContent, InputMessage, has_parts, join_parts},
     lease::Lease,
-    records::{OutstandingCommand, OwnedRecord},
+    records::OwnedRecord,
+    session_record::OutstandingCommand,
     tail::{Stored, Tail},
 };
 use futures_util::FutureExt as _;

@@ -14,7 +14,8 @@ use super::{
     fenced::{AppendError, FencedSubject, last_message},
     lease::Lease,
     output::{self, OutputContent, OutputItem},
-    records::{OutstandingCommand, OwnedRecord, SessionRecord},
+    records::OwnedRecord,
+    session_record::{OutstandingCommand, SessionRecord},
     tail::{ReadAttempts, Tail, read_all},
 };
 use pi_rpc_host::{

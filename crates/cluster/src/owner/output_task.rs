@@ -5,7 +5,7 @@ use crate::{
     decisions::ownership::unanswered,
     fenced::{AppendError, FencedSubject},
     output::{self, OutputContent, OutputItem},
-    records::OutstandingCommand,
+    session_record::OutstandingCommand,
 };
 use pi_rpc_host::{ClientId, OutletItem, SessionEnd, SessionHandle, WatcherMessage};
 use pi_rpc_protocol::SessionEndedEvent;

@@ -1,8 +1,8 @@
 //! NATS, as far as one session has to do with it.
 
 use crate::{
-    decisions::way_in::{ClientInput, ClientMessage},
-    records::SessionRecord,
+    decisions::way_in::ClientMessage,
+    session_record::{ClientInput, SessionRecord},
 };
 use std::hash::{Hash, Hasher};
 

@@ -7,12 +7,11 @@ use super::{
 };
 use crate::{
     decisions::{
-        membership::Members,
+        membership::{Members, NodeInfo},
         ownership::{is_orphan, may_follow, take_over, unanswered},
         way_in::{ClientMessage, Entry},
     },
-    lease::NodeInfo,
-    records::{OutstandingCommand, SessionRecord},
+    session_record::{OutstandingCommand, SessionRecord},
 };
 use stateright::{Model, Property};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The state of the model: hosts, clients and NATS.
 
 use super::nats::{Command, Message, Nats, Record};
-use crate::decisions::way_in::ClientInput;
+use crate::session_record::ClientInput;
 use pi_rpc_host::attach::SentLines;
 
 /// What a step of a host's connection has led to.
