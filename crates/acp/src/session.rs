@@ -236,7 +236,7 @@ impl Pump {
     }
 
     /// Sends updates as fast as the client reads; meanwhile the server's frames wait.
-    async fn send(&self, updates: Vec<SessionUpdate>) {
+    async fn send(&mut self, updates: Vec<SessionUpdate>) {
         for update in updates {
             if !self.is_news(&update) {
                 continue;
@@ -410,9 +410,13 @@ impl BridgedSession {
                 return Ok(false);
             }
             tokio::select! {
-                changed = prompt.changed() => changed.is_ok(),
-                changed = revisions.changed() => changed.is_ok(),
-            };
+                // Its sender is this session's.
+                _ = prompt.changed() => {}
+                changed = revisions.changed() => if changed.is_err() {
+                    // The call says how the server has ended.
+                    break;
+                },
+            }
         }
         self.client.call(command).await.map_err(|error| failed(&error))?;
         Ok(true)
