@@ -1,11 +1,12 @@
-// Writes src/generated: for each dialect of a program its types, as `pi-rpc schema --format typescript` has them, a client with a
-// method for each command, and the state of a session with the tables of the runtime, out of `--format meta`.
+// Writes src/generated: for each dialect of a program its types, out of `pi-rpc schema --format typescript`, a client with a method
+// for each command, and the state of a session with the tables of the runtime, out of `--format meta`.
 //
 //     node generate.mjs [PI_RPC [FOLDER]]
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { types } from "./generate_types.mjs";
 
 const PROGRAM = process.argv[2] ?? process.env.PI_RPC_BIN ?? "pi-rpc";
 const FOLDER = process.argv[3] ?? fileURLToPath(new URL("src/generated", import.meta.url));
@@ -43,7 +44,7 @@ for (const [dialect, { base }] of dialects) {
   // Versions of a dialect have no client of their own.
   if (dialect !== base && meta.record.startedAs.length === 0) continue;
   const defs = JSON.parse(schema("json-schema", dialect)).$defs;
-  writeFileSync(`${FOLDER}/${dialect}.types.ts`, schema("typescript", dialect));
+  writeFileSync(`${FOLDER}/${dialect}.types.ts`, types(`${dialect}.types`, schema("typescript", dialect)));
   writeFileSync(`${FOLDER}/${dialect}.ts`, MADE + client(meta, defs));
   writeFileSync(`${FOLDER}/${dialect}.session.ts`, MADE + session(meta, defs));
 }

@@ -110,11 +110,6 @@ fn files() -> &'static [&'static Exported] {
                 wanted.push((format!("{FOLDER}/{dialect}.schema.{extension}"), dialect, "json-schema"));
                 wanted.push((format!("{FOLDER}/{dialect}.mmd"), dialect, "mermaid"));
             }
-            let record = dialect.record();
-            if record.extends.is_none() || !record.started_as.is_empty() {
-                let path = format!("sdk/typescript/src/generated/{dialect}.types.ts");
-                wanted.push((path, dialect, "typescript"));
-            }
         }
         wanted.extend(ALONE.map(|(format, path)| (path.to_owned(), Dialect::Pi, format)));
         let print = |dialect: Dialect, format| printed(&["--dialect", dialect.as_str(), "--format", format]);
