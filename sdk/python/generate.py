@@ -69,8 +69,6 @@ class Source:
         self.dialect, self.meta = dialect, meta
         self.defs: Json = schema["$defs"]
         self.commands: list[Json] = meta["commands"]
-        self.used: set[str] = set()
-        """The models that types have named so far."""
 
     def package(self) -> str:
         """`__init__.py`: the clients, and all models."""
@@ -92,7 +90,6 @@ class Source:
         event = [*self.families(), error, "UnknownEvent"]
         dialog = [it["def"] for it in self.meta["dialogs"] if "answer" in it]
         message = self.message()
-        self.used = {*event, *dialog, message} - {"UnknownEvent"}
         asynchronous = [line for command in self.commands for line in self.method(command, True)]
         synchronous = [line for command in self.commands for line in self.method(command, False)]
         lends = any(command["type"] == "set_host_tools" for command in self.commands)
@@ -101,7 +98,6 @@ class Source:
             synchronous.extend(LEND)
         pages = any(command["type"] == "get_messages_page" for command in self.commands)
         if pages:
-            self.used.add("AgentMessage")
             asynchronous.extend(PAGES_ASYNC)
             synchronous.extend(PAGES)
         of = f"[Event, {message}]"
@@ -119,9 +115,7 @@ class Source:
             "from ..connection import UnknownEvent",
             *(["from ..host import HostTool"] if lends else []),
             "from ..sync import ClientBase",
-            "from .models import (",
-            *(f"    {name}," for name in sorted(self.used)),
-            ")",
+            "from .models import *",
             "from .session import State",
             "from .tables import DIALECT",
             "",
@@ -214,18 +208,14 @@ class Source:
         events = self.event_types()
         results = {it["type"]: self.result(it) for it in self.commands if "data" in it}
         message = self.message()
-        self.used = set()
         session = self.session_tables()
-        named = " | ".join([*events.values(), *results.values(), message]).split(" | ")
         flow = next(region for region in self.meta["chart"]["regions"] if region["name"] == "flow")
         ready = next((it["type"] for it in self.meta["events"] if it["family"] == "ReadyFrame"), None)
         lines = [
             f'"""{self.note()}"""',
             "",
             "from ..dialect import Arrow, Dialect, Effect, Levels, Member, Outcome, SessionTables",
-            "from .models import (",
-            *(f"    {name}," for name in sorted(({*named} | self.used) - {"None"})),
-            ")",
+            "from .models import *",
             "",
             "DIALECT = Dialect(",
             f"    name={self.dialect!r},",
@@ -264,7 +254,6 @@ class Source:
 
     def session(self) -> str:
         """`session.py`: the state of a session, member by member."""
-        self.used = set()
         members: list[str] = []
         for member in self.meta["session"]["members"]:
             kind = self.type(member["schema"]) + (" | None" if member["absent"] else "")
@@ -287,9 +276,7 @@ class Source:
             "from ..dialect import Dialect",
             "from ..session import Unknown",
             "from ..typed import TypedState",
-            "from .models import (",
-            *(f"    {name}," for name in sorted(self.used)),
-            ")",
+            "from .models import *",
             "from .tables import DIALECT",
             "",
             "",
@@ -351,10 +338,11 @@ class Source:
 
     def outcomes(self, command: Json) -> list[str]:
         lines = [f"        {command['type']!r}: {{"]
-        states = command["states"]
-        first = next(iter(states.values()))
-        # Most commands fare alike in every state.
-        for state, outcomes in {"*": first}.items() if all(it == first for it in states.values()) else states.items():
+        states = list(command["states"].values())
+        # What becomes of it in most states stands once.
+        most = max(states, key=states.count)
+        by_state = {state: outcomes for state, outcomes in command["states"].items() if outcomes != most}
+        for state, outcomes in {**by_state, "*": most}.items():
             made = []
             for it in outcomes:
                 arguments = [repr(it["disposition"])]
@@ -402,7 +390,6 @@ class Source:
         """The Python type of a member."""
         if "$ref" in schema:
             name: str = schema["$ref"].split("/")[-1]
-            self.used.add(name)
             return name
         if "oneOf" in schema:
             return " | ".join(self.type(branch) for branch in schema["oneOf"])

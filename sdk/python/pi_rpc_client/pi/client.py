@@ -10,36 +10,7 @@ from typing_extensions import TypeAlias
 from ..aio import Answer, AsyncClientBase
 from ..connection import UnknownEvent
 from ..sync import ClientBase
-from .models import (
-    AgentSessionEvent,
-    AssistantMessage,
-    BashResult,
-    CommandList,
-    CompactionResult,
-    ConfirmRequest,
-    EditorRequest,
-    ExportedFile,
-    ExtensionError,
-    ForkMessages,
-    ForkResult,
-    ImageContent,
-    InputRequest,
-    LastAssistantText,
-    MessageList,
-    Model,
-    ModelCycle,
-    ModelList,
-    QueueMode,
-    RpcErrorResponse,
-    RpcExtensionUIRequest,
-    SelectRequest,
-    SessionChange,
-    SessionState,
-    SessionStats,
-    StreamingBehavior,
-    ThinkingLevel,
-    ThinkingLevelChange,
-)
+from .models import *
 from .session import State
 from .tables import DIALECT
 

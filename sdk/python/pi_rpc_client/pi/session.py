@@ -5,14 +5,7 @@ from __future__ import annotations
 from ..dialect import Dialect
 from ..session import Unknown
 from ..typed import TypedState
-from .models import (
-    AgentMessage,
-    Model,
-    QueueMode,
-    SlashCommand,
-    ThinkingLevel,
-    TokenTotals,
-)
+from .models import *
 from .tables import DIALECT
 
 

@@ -1,46 +1,7 @@
 """Made by generate.py from `pi-rpc schema --dialect pi`; not to be changed by hand."""
 
 from ..dialect import Arrow, Dialect, Effect, Levels, Member, Outcome, SessionTables
-from .models import (
-    AgentEndEvent,
-    AgentMessage,
-    AgentStartEvent,
-    AssistantMessage,
-    AutoCompactionEndEvent,
-    AutoCompactionStartEvent,
-    AutoRetryEndEvent,
-    AutoRetryStartEvent,
-    BashResult,
-    CommandList,
-    CompactionResult,
-    ExportedFile,
-    ExtensionError,
-    ForkMessages,
-    ForkResult,
-    LastAssistantText,
-    MessageEndEvent,
-    MessageList,
-    MessageStartEvent,
-    MessageUpdateEvent,
-    Model,
-    ModelCycle,
-    ModelList,
-    QueueMode,
-    RpcErrorResponse,
-    RpcExtensionUIRequest,
-    SessionChange,
-    SessionState,
-    SessionStats,
-    SlashCommand,
-    ThinkingLevel,
-    ThinkingLevelChange,
-    TokenTotals,
-    ToolExecutionEndEvent,
-    ToolExecutionStartEvent,
-    ToolExecutionUpdateEvent,
-    TurnEndEvent,
-    TurnStartEvent,
-)
+from .models import *
 
 DIALECT = Dialect(
     name="pi",
@@ -85,45 +46,10 @@ DIALECT = Dialect(
     outcomes={
         "prompt": {
             "idle": [Outcome("run")],
-            "starting": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "streaming.turn": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "streaming.message": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "streaming.tools": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "streaming.between": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
             "retrying": [Outcome("preempt")],
             "compacting": [Outcome("run")],
             "compacting_manual": [Outcome("run")],
-            "compacting_before_prompt": [
+            "*": [
                 Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
                 Outcome(
                     "reject",
@@ -139,27 +65,14 @@ DIALECT = Dialect(
         },
         "abort": {
             "idle": [Outcome("noop")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
             "compacting": [Outcome("noop")],
             "compacting_manual": [Outcome("noop")],
             "compacting_before_prompt": [Outcome("noop")],
+            "*": [Outcome("preempt")],
         },
         "new_session": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "get_state": {
             "*": [Outcome("control")],
@@ -187,17 +100,12 @@ DIALECT = Dialect(
         },
         "compact": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
             "compacting": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
             "compacting_manual": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
             "compacting_before_prompt": [
                 Outcome("reject", error="A compaction is already in progress. Wait until it ends.")
             ],
+            "*": [Outcome("preempt")],
         },
         "set_auto_compaction": {
             "*": [Outcome("control")],
@@ -206,16 +114,8 @@ DIALECT = Dialect(
             "*": [Outcome("control")],
         },
         "abort_retry": {
-            "idle": [Outcome("noop")],
-            "starting": [Outcome("noop")],
-            "streaming.turn": [Outcome("noop")],
-            "streaming.message": [Outcome("noop")],
-            "streaming.tools": [Outcome("noop")],
-            "streaming.between": [Outcome("noop")],
             "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("noop")],
-            "compacting_manual": [Outcome("noop")],
-            "compacting_before_prompt": [Outcome("noop")],
+            "*": [Outcome("noop")],
         },
         "bash": {
             "*": [Outcome("control")],
@@ -231,27 +131,11 @@ DIALECT = Dialect(
         },
         "switch_session": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "fork": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "get_fork_messages": {
             "*": [Outcome("control")],

@@ -10,42 +10,7 @@ from typing_extensions import TypeAlias
 from ..aio import Answer, AsyncClientBase
 from ..connection import UnknownEvent
 from ..sync import ClientBase
-from .models import (
-    AgentSessionEvent,
-    AssistantMessage,
-    BashResult,
-    ClearedQueue,
-    CommandList,
-    CompactionResult,
-    ConfirmRequest,
-    EditorRequest,
-    EntryList,
-    EntryTree,
-    ExportedFile,
-    ExtensionError,
-    ForkMessages,
-    ForkResult,
-    ImageContent,
-    InputRequest,
-    LastAssistantText,
-    MessageList,
-    Model,
-    ModelCycle,
-    ModelList,
-    PromptOutcome,
-    QueueMode,
-    QueueOutcome,
-    RpcErrorResponse,
-    RpcExtensionUIRequest,
-    SelectRequest,
-    SessionChange,
-    SessionState,
-    SessionStats,
-    StreamingBehavior,
-    ThinkingLevel,
-    ThinkingLevelChange,
-    ThinkingLevelList,
-)
+from .models import *
 from .session import State
 from .tables import DIALECT
 

@@ -1,62 +1,7 @@
 """Made by generate.py from `pi-rpc schema --dialect pi-1`; not to be changed by hand."""
 
 from ..dialect import Arrow, Dialect, Effect, Levels, Member, Outcome, SessionTables
-from .models import (
-    AgentEndEvent,
-    AgentMessage,
-    AgentSettledEvent,
-    AgentStartEvent,
-    AssistantMessage,
-    AutoRetryEndEvent,
-    AutoRetryStartEvent,
-    BashExecutionUpdateEvent,
-    BashResult,
-    ClearedQueue,
-    CommandList,
-    CompactionEndEvent,
-    CompactionResult,
-    CompactionStartEvent,
-    EntryAppendedEvent,
-    EntryList,
-    EntryTree,
-    ExportedFile,
-    ExtensionError,
-    ForkMessages,
-    ForkResult,
-    LastAssistantText,
-    MessageEndEvent,
-    MessageList,
-    MessageStartEvent,
-    MessageUpdateEvent,
-    Model,
-    ModelCycle,
-    ModelList,
-    PromptOutcome,
-    QueueMode,
-    QueueOutcome,
-    QueueUpdateEvent,
-    RpcErrorResponse,
-    RpcExtensionUIRequest,
-    SessionChange,
-    SessionEntry,
-    SessionInfoChangedEvent,
-    SessionState,
-    SessionStats,
-    SlashCommand,
-    SummarizationRetryAttemptStartEvent,
-    SummarizationRetryFinishedEvent,
-    SummarizationRetryScheduledEvent,
-    ThinkingLevel,
-    ThinkingLevelChange,
-    ThinkingLevelChangedEvent,
-    ThinkingLevelList,
-    TokenTotals,
-    ToolExecutionEndEvent,
-    ToolExecutionStartEvent,
-    ToolExecutionUpdateEvent,
-    TurnEndEvent,
-    TurnStartEvent,
-)
+from .models import *
 
 DIALECT = Dialect(
     name="pi-1",
@@ -118,76 +63,13 @@ DIALECT = Dialect(
     outcomes={
         "prompt": {
             "idle": [Outcome("run")],
-            "starting": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "streaming.turn": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "streaming.message": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "streaming.tools": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "streaming.between": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "streaming.compacting": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "settling": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "retrying": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
-            "compacting": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
-                ),
-            ],
             "compacting_manual": [
                 Outcome(
                     "reject",
                     error="Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry.",
                 )
             ],
-            "compacting_before_prompt": [
+            "*": [
                 Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
                 Outcome(
                     "reject",
@@ -203,34 +85,14 @@ DIALECT = Dialect(
         },
         "abort": {
             "idle": [Outcome("noop")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "streaming.compacting": [Outcome("preempt")],
-            "settling": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "clear_queue": {
             "*": [Outcome("control")],
         },
         "new_session": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "streaming.compacting": [Outcome("preempt")],
-            "settling": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "get_state": {
             "*": [Outcome("control")],
@@ -261,19 +123,12 @@ DIALECT = Dialect(
         },
         "compact": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "streaming.compacting": [Outcome("preempt")],
-            "settling": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
             "compacting": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
             "compacting_manual": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
             "compacting_before_prompt": [
                 Outcome("reject", error="A compaction is already in progress. Wait until it ends.")
             ],
+            "*": [Outcome("preempt")],
         },
         "set_auto_compaction": {
             "*": [Outcome("control")],
@@ -282,18 +137,8 @@ DIALECT = Dialect(
             "*": [Outcome("control")],
         },
         "abort_retry": {
-            "idle": [Outcome("noop")],
-            "starting": [Outcome("noop")],
-            "streaming.turn": [Outcome("noop")],
-            "streaming.message": [Outcome("noop")],
-            "streaming.tools": [Outcome("noop")],
-            "streaming.between": [Outcome("noop")],
-            "streaming.compacting": [Outcome("noop")],
-            "settling": [Outcome("noop")],
             "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("noop")],
-            "compacting_manual": [Outcome("noop")],
-            "compacting_before_prompt": [Outcome("noop")],
+            "*": [Outcome("noop")],
         },
         "bash": {
             "*": [Outcome("control")],
@@ -309,45 +154,15 @@ DIALECT = Dialect(
         },
         "switch_session": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "streaming.compacting": [Outcome("preempt")],
-            "settling": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "fork": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "streaming.compacting": [Outcome("preempt")],
-            "settling": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "clone": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "streaming.compacting": [Outcome("preempt")],
-            "settling": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "get_fork_messages": {
             "*": [Outcome("control")],

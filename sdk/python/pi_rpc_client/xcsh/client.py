@@ -11,44 +11,7 @@ from ..aio import Answer, AsyncClientBase
 from ..connection import UnknownEvent
 from ..host import HostTool
 from ..sync import ClientBase
-from .models import (
-    AgentSessionEvent,
-    AssistantMessage,
-    BashResult,
-    CompactionResult,
-    ConfirmRequest,
-    EditorRequest,
-    ExportedFile,
-    ExtensionError,
-    ForkMessages,
-    ForkResult,
-    HostToolCall,
-    HostToolCancel,
-    HostToolDefinition,
-    HostToolNames,
-    ImageContent,
-    InputRequest,
-    Integrations,
-    InterruptMode,
-    LastAssistantText,
-    MessageList,
-    Model,
-    ModelCycle,
-    ModelList,
-    QueueMode,
-    ReadyFrame,
-    RpcErrorResponse,
-    RpcExtensionUIRequest,
-    SelectRequest,
-    SessionChange,
-    SessionState,
-    SessionStats,
-    StreamingBehavior,
-    ThinkingLevel,
-    ThinkingLevelChange,
-    TodoList,
-    TodoPhaseInput,
-)
+from .models import *
 from .session import State
 from .tables import DIALECT
 

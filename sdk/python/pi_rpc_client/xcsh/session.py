@@ -5,15 +5,7 @@ from __future__ import annotations
 from ..dialect import Dialect
 from ..session import Unknown
 from ..typed import TypedState
-from .models import (
-    AgentMessage,
-    InterruptMode,
-    Model,
-    QueueMode,
-    ThinkingLevel,
-    TodoPhase,
-    TokenTotals,
-)
+from .models import *
 from .tables import DIALECT
 
 

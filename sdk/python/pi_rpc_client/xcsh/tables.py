@@ -1,57 +1,7 @@
 """Made by generate.py from `pi-rpc schema --dialect xcsh`; not to be changed by hand."""
 
 from ..dialect import Arrow, Dialect, Effect, Levels, Member, Outcome, SessionTables
-from .models import (
-    AgentEndEvent,
-    AgentMessage,
-    AgentStartEvent,
-    AssistantMessage,
-    AutoCompactionEndEvent,
-    AutoCompactionStartEvent,
-    AutoRetryEndEvent,
-    AutoRetryStartEvent,
-    BashResult,
-    CompactionResult,
-    ExportedFile,
-    ExtensionError,
-    ForkMessages,
-    ForkResult,
-    HostToolCall,
-    HostToolCancel,
-    HostToolNames,
-    Integrations,
-    InterruptMode,
-    LastAssistantText,
-    MessageEndEvent,
-    MessageList,
-    MessageStartEvent,
-    MessageUpdateEvent,
-    Model,
-    ModelCycle,
-    ModelList,
-    QueueMode,
-    ReadyFrame,
-    RetryFallbackAppliedEvent,
-    RetryFallbackSucceededEvent,
-    RpcErrorResponse,
-    RpcExtensionUIRequest,
-    SessionChange,
-    SessionState,
-    SessionStats,
-    ThinkingLevel,
-    ThinkingLevelChange,
-    TodoAutoClearEvent,
-    TodoList,
-    TodoPhase,
-    TodoReminderEvent,
-    TokenTotals,
-    ToolExecutionEndEvent,
-    ToolExecutionStartEvent,
-    ToolExecutionUpdateEvent,
-    TtsrTriggeredEvent,
-    TurnEndEvent,
-    TurnStartEvent,
-)
+from .models import *
 
 DIALECT = Dialect(
     name="xcsh",
@@ -106,63 +56,7 @@ DIALECT = Dialect(
     outcomes={
         "prompt": {
             "idle": [Outcome("run")],
-            "starting": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
-                ),
-            ],
-            "streaming.turn": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
-                ),
-            ],
-            "streaming.message": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
-                ),
-            ],
-            "streaming.tools": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
-                ),
-            ],
-            "streaming.between": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
-                ),
-            ],
-            "retrying": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
-                ),
-            ],
-            "compacting": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
-                ),
-            ],
-            "compacting_manual": [
-                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
-                ),
-            ],
-            "compacting_before_prompt": [
+            "*": [
                 Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
                 Outcome(
                     "reject",
@@ -178,39 +72,18 @@ DIALECT = Dialect(
         },
         "abort": {
             "idle": [Outcome("noop")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
             "compacting": [Outcome("noop")],
             "compacting_manual": [Outcome("noop")],
             "compacting_before_prompt": [Outcome("noop")],
+            "*": [Outcome("preempt")],
         },
         "abort_and_prompt": {
             "idle": [Outcome("run")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "new_session": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "get_state": {
             "*": [Outcome("control")],
@@ -253,17 +126,12 @@ DIALECT = Dialect(
         },
         "compact": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
             "compacting": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
             "compacting_manual": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
             "compacting_before_prompt": [
                 Outcome("reject", error="A compaction is already in progress. Wait until it ends.")
             ],
+            "*": [Outcome("preempt")],
         },
         "set_auto_compaction": {
             "*": [Outcome("control")],
@@ -272,16 +140,8 @@ DIALECT = Dialect(
             "*": [Outcome("control")],
         },
         "abort_retry": {
-            "idle": [Outcome("noop")],
-            "starting": [Outcome("noop")],
-            "streaming.turn": [Outcome("noop")],
-            "streaming.message": [Outcome("noop")],
-            "streaming.tools": [Outcome("noop")],
-            "streaming.between": [Outcome("noop")],
             "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("noop")],
-            "compacting_manual": [Outcome("noop")],
-            "compacting_before_prompt": [Outcome("noop")],
+            "*": [Outcome("noop")],
         },
         "bash": {
             "*": [Outcome("control")],
@@ -297,27 +157,11 @@ DIALECT = Dialect(
         },
         "switch_session": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "branch": {
             "idle": [Outcome("control")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [Outcome("preempt")],
-            "compacting_manual": [Outcome("preempt")],
-            "compacting_before_prompt": [Outcome("preempt")],
+            "*": [Outcome("preempt")],
         },
         "get_branch_messages": {
             "*": [Outcome("control")],
