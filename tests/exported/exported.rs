@@ -23,19 +23,22 @@ use std::{
 const FOLDER: &str = "snapshots/exported";
 
 /// Formats that do not depend on the dialect, and their files.
-const ALONE: [(&str, &str); 11] = [
-    ("meta-schema", "snapshots/exported/meta-schema.json"),
-    ("script", "snapshots/exported/script.json"),
-    ("mcp-script", "snapshots/exported/mcp-script.json"),
-    ("scenario", "snapshots/exported/scenario.json"),
-    ("adapter", "snapshots/exported/adapter.json"),
-    ("expect", "snapshots/exported/expect.json"),
-    ("report", "snapshots/exported/report.json"),
+const ALONE: [(&str, &str); 4] = [
     ("dialects", "snapshots/exported/dialects.json"),
     ("settings", "data/settings.schema.json"),
     ("models", "data/models-file.schema.json"),
     ("hooks", "docs/reference/hooks.md"),
 ];
+
+/// Schemas of files, which are made of Rust types: their text would say nothing that the types do not.
+const SCHEMAS_OF_FILES: [&str; 7] =
+    ["meta-schema", "script", "mcp-script", "scenario", "adapter", "expect", "report"];
+
+/// Dialect whose `meta` is stored; of the others, digests tell that something has changed.
+const META_OF: Dialect = Dialect::Pi1;
+
+/// Digests of what is not stored: a line each, `DIALECT meta.PART DIGEST`, `DIALECT mermaid DIGEST` or `- FORMAT DIGEST`.
+const DIGESTS: &str = "snapshots/exported/digests.txt";
 
 /// A file of the repository that `pi-rpc schema` prints.
 struct Exported {
@@ -105,18 +108,16 @@ fn files() -> &'static [&'static Exported] {
         let mut wanted: Vec<(String, Dialect, &'static str)> = Vec::new();
         for dialect in Dialect::ALL {
             let extension = if dialect == Dialect::Pi { "json" } else { "diff" };
-            wanted.push((format!("{FOLDER}/{dialect}.meta.{extension}"), dialect, "meta"));
             if has_frames(dialect) {
                 wanted.push((format!("{FOLDER}/{dialect}.schema.{extension}"), dialect, "json-schema"));
-                wanted.push((format!("{FOLDER}/{dialect}.mmd"), dialect, "mermaid"));
             }
         }
+        wanted.push((format!("{FOLDER}/{META_OF}.meta.json"), META_OF, "meta"));
         wanted.extend(ALONE.map(|(format, path)| (path.to_owned(), Dialect::Pi, format)));
-        let print = |dialect: Dialect, format| printed(&["--dialect", dialect.as_str(), "--format", format]);
         let texts: Vec<String> = thread::scope(|scope| {
             let printing: Vec<_> = wanted
                 .iter()
-                .map(|(_, dialect, format)| scope.spawn(move || print(*dialect, format)))
+                .map(|(_, dialect, format)| scope.spawn(move || export(*dialect, format)))
                 .collect();
             printing.into_iter().map(|it| it.join().expect("it is printed")).collect()
         });
@@ -133,8 +134,52 @@ fn files() -> &'static [&'static Exported] {
             });
             files.push(Box::leak(Box::new(Exported { path, dialect, text, base })));
         }
+        let (path, dialect) = (DIGESTS.to_owned(), Dialect::Pi);
+        files.push(Box::leak(Box::new(Exported { path, dialect, text: digests(), base: None })));
         files
     })
+}
+
+fn export(dialect: Dialect, format: &str) -> String {
+    printed(&["--dialect", dialect.as_str(), "--format", format])
+}
+
+fn digests() -> String {
+    let mut lines = Vec::new();
+    for dialect in Dialect::ALL {
+        if dialect != META_OF {
+            let mut meta: Value = serde_json::from_str(&export(dialect, "meta")).expect("JSON");
+            remove_words(&mut meta);
+            let parts = meta.as_object().expect("an object").iter();
+            // The rest is ids.
+            let parts = parts.filter(|(_, part)| part.is_object() || part.is_array());
+            lines.extend(parts.map(|(name, part)| digest(dialect.as_str(), &format!("meta.{name}"), &part.to_string())));
+        }
+        if has_frames(dialect) {
+            lines.push(digest(dialect.as_str(), "mermaid", &export(dialect, "mermaid")));
+        }
+    }
+    lines.extend(SCHEMAS_OF_FILES.map(|format| digest("-", format, &export(Dialect::Pi, format))));
+    lines.join("\n") + "\n"
+}
+
+/// The first 16 hexadecimal digits of SHA-256.
+fn digest(dialect: &str, of: &str, text: &str) -> String {
+    let sum = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    let hex: String = sum.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("{dialect} {of} {hex}")
+}
+
+/// Removes what a change of makes a patch.
+fn remove_words(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|name, _| !["description", "sources", "title"].contains(&name.as_str()));
+            members.values_mut().for_each(remove_words);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_words),
+        _ => {}
+    }
 }
 
 fn updates() -> bool {
@@ -171,19 +216,58 @@ struct Low {
 
 /// Dialects with too low a version for what has changed since the last commit, by the file that has the version.
 fn low_versions() -> BTreeMap<String, Low> {
+    let changes = files().iter().filter_map(|file| Change::of(file));
+    let changes: Vec<Change> = changes.chain(unstored_changes()).collect();
     let mut low: BTreeMap<String, Low> = BTreeMap::new();
-    for file in files().iter().filter(|file| file.path.starts_with(FOLDER)) {
-        let is_versioned = file.path.contains(".schema.") || file.path.contains(".meta.");
-        let Some(old) = is_versioned.then(|| file.committed()).flatten() else { continue };
-        let [old, new] = [&old, &file.text].map(|text| serde_json::from_str::<Value>(text).expect("JSON"));
-        let (bump, version, was) = (bump(&old, &new).expect("both exported"), version(&new), version(&old));
+    for Change { dialect, bump, was, version } in changes {
         let least = least(was, bump);
-        let path = format!("schema/dialects/{}.json", file.dialect.base().as_str());
+        let path = format!("schema/dialects/{}.json", dialect.base().as_str());
         if version < least && low.get(&path).is_none_or(|known| known.least < least) {
             low.insert(path, Low { version, least, bump });
         }
     }
     low
+}
+
+/// What has changed of a dialect since the last commit, with the version then and now.
+struct Change {
+    dialect: Dialect,
+    bump: Bump,
+    was: [u64; 3],
+    version: [u64; 3],
+}
+
+impl Change {
+    /// `None`: the file is new, or no export that has a version.
+    fn of(file: &Exported) -> Option<Self> {
+        let is_versioned = file.path.contains(".schema.") || file.path.contains(".meta.");
+        let old = is_versioned.then(|| file.committed()).flatten()?;
+        let [old, new] = [&old, &file.text].map(|text| serde_json::from_str::<Value>(text).expect("JSON"));
+        let bump = bump(&old, &new).expect("both exported");
+        Some(Self { dialect: file.dialect, bump, was: version(&old), version: version(&new) })
+    }
+}
+
+/// Changes of `meta` that only digests show: as great as that of the stored one, and a minor one at least.
+fn unstored_changes() -> Vec<Change> {
+    let stored = |path: &str| files().iter().find(|file| file.path.starts_with(path));
+    let digests = stored(DIGESTS).expect("the digests");
+    let Some(old) = digests.committed() else { return Vec::new() };
+    let of = |text: &str, dialect: Dialect| -> Vec<String> {
+        let start = format!("{dialect} meta.");
+        text.lines().filter(|line| line.starts_with(&start)).map(str::to_owned).collect()
+    };
+    let meta = stored(&format!("{FOLDER}/{META_OF}.meta.")).and_then(|file| Change::of(file));
+    let known = meta.map_or(Bump::Minor, |change| change.bump.max(Bump::Minor));
+    let changed = |dialect: &Dialect| {
+        let was = of(&old, *dialect);
+        !was.is_empty() && was != of(&digests.text, *dialect)
+    };
+    let changes = Dialect::ALL.into_iter().filter(changed).filter_map(|dialect| {
+        let of_base = stored(&format!("{FOLDER}/{}.schema.", dialect.base().as_str()));
+        Some(Change { dialect, bump: known, ..of_base.and_then(|file| Change::of(file))? })
+    });
+    changes.collect()
 }
 
 #[test]
@@ -239,9 +323,9 @@ fn delta_of_two_texts_is_applied() {
     let base = "{\n  \"a\": 1,\n  \"b\": {\n    \"c\": 2\n  }\n}\n";
     let text = "{\n  \"b\": {\n    \"c\": 3,\n    \"d\": 4\n  }\n}\n";
     let made = delta(base, text);
-    assert_eq!(made, "@ 1 \n-  \"a\": 1,\n@ 1 b\n-    \"c\": 2\n+    \"c\": 3,\n+    \"d\": 4\n");
+    assert_eq!(made, "@ 1 \n- 1\n@ 1 b\n- 1\n+    \"c\": 3,\n+    \"d\": 4\n");
     assert_eq!(applied(base, &made).as_deref(), Some(text));
-    assert_eq!(applied(text, &made), None);
+    assert_eq!(applied("{\n", &made), None);
 }
 
 #[test]
@@ -392,14 +476,10 @@ fn exported_files_are_compared_as_dialects_are() {
         printed(&[arguments, &["-o", &path]].concat());
         path
     };
-    let printed_before = |name: &str| {
-        let path = dir.path().join(name).to_str().unwrap().to_owned();
-        let file = files().iter().find(|file| file.path.contains(&format!("/{name}.")));
-        fs::write(&path, &file.expect("a file").text).unwrap();
-        path
-    };
-    let [pi, xcsh, pi_meta, xcsh_meta] =
-        ["pi.schema", "xcsh.schema", "pi.meta", "xcsh.meta"].map(printed_before);
+    let [pi, xcsh] = ["pi", "xcsh"].map(|dialect| file(dialect, &["--dialect", dialect]));
+    let [pi_meta, xcsh_meta] = ["pi", "xcsh"].map(|dialect| {
+        file(&format!("{dialect}.meta"), &["--dialect", dialect, "--format", "meta"])
+    });
     let lines = |a: &str, b: &str| -> Vec<String> {
         let text = told(&["--diff", a, b]).1;
         let all = text.lines().map(str::to_owned).collect::<Vec<_>>();

@@ -1,7 +1,7 @@
 //! Text difference between two exports, in which dialects other than `pi` are stored.
 //!
-//! A line `@ COUNT PATH` skips lines that are the same, and names where in the JSON they end; a line `-…` is of the
-//! base alone, a line `+…` of the other text alone. Counts are relative, so that a change moves no line but its own.
+//! A line `@ COUNT PATH` takes lines of the base over, and names where in the JSON they end; a line `- COUNT` leaves lines of
+//! the base out; a line `+…` is of the other text alone. Counts are relative, so that a change moves no line but its own.
 
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write as _;
@@ -9,23 +9,32 @@ use std::fmt::Write as _;
 /// Difference of `text` from `base`.
 pub fn delta(base: &str, text: &str) -> String {
     let lines: Vec<&str> = base.lines().collect();
-    let (mut out, mut old, mut same) = (String::new(), 0, 0);
+    let (mut out, mut old, mut same, mut gone) = (String::new(), 0, 0, 0);
     for change in TextDiff::from_lines(base, text).iter_all_changes() {
         let sign = match change.tag() {
             ChangeTag::Equal => ' ',
             ChangeTag::Delete => '-',
             ChangeTag::Insert => '+',
         };
-        if sign == ' ' {
-            same += 1;
-        } else {
-            if same > 0 {
-                let _ = writeln!(out, "@ {same} {}", path(&lines[..old], change.value()));
-                same = 0;
+        if sign != '-' && gone > 0 {
+            let _ = writeln!(out, "- {gone}");
+            gone = 0;
+        }
+        if sign != ' ' && same > 0 {
+            let _ = writeln!(out, "@ {same} {}", path(&lines[..old], change.value()));
+            same = 0;
+        }
+        match sign {
+            ' ' => same += 1,
+            '-' => gone += 1,
+            _ => {
+                let _ = write!(out, "+{}", change.value());
             }
-            let _ = write!(out, "{sign}{}", change.value());
         }
         old += usize::from(sign != '+');
+    }
+    if gone > 0 {
+        let _ = writeln!(out, "- {gone}");
     }
     out
 }
@@ -43,7 +52,7 @@ fn path(before: &[&str], line: &str) -> String {
     names.iter().rev().map(|name| name.trim_start_matches('"')).collect::<Vec<_>>().join("/")
 }
 
-/// Applies a difference to its base; `None`: it belongs to another base.
+/// Applies a difference to its base; `None`: it is none, or belongs to a longer base.
 pub fn applied(base: &str, delta: &str) -> Option<String> {
     let (mut rest, mut out) = (base.split_inclusive('\n'), String::new());
     for line in delta.split_inclusive('\n') {
@@ -54,7 +63,12 @@ pub fn applied(base: &str, delta: &str) -> Option<String> {
                     out.push_str(rest.next()?);
                 }
             }
-            ("-", line) if rest.next() == Some(line) => {}
+            ("-", count) => {
+                let count: usize = count.trim().parse().ok()?;
+                for _ in 0..count {
+                    rest.next()?;
+                }
+            }
             ("+", line) => out.push_str(line),
             _ => return None,
         }
