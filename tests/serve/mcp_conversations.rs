@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::{
     fs,
     io::{BufRead as _, BufReader},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 /// A session with the scripted server `s`.
@@ -217,16 +217,24 @@ fn late_direct_server_has_its_resources_declared() {
     finish(server);
 }
 
-#[test]
-fn changes_come_beside_answers_over_http() {
+/// A scripted server over HTTP, ended with the test.
+struct HttpServer(Child);
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A session with the scripted server `s` over HTTP, whose requests are in the file `requests.jsonl`.
+fn over_http(script: &Value, turns: Value) -> (HttpServer, Server) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("http.json");
-    let other = json!({ "name": "other", "calls": [[{ "text": "new" }]] });
-    let slow = json!({ "name": "slow", "calls": [[{ "waitMs": 3000 }, { "text": "slow" }]] });
-    let script = json!({ "tools": [slow], "onListen": [{ "waitMs": 100 }, { "tools": [slow, other] }] });
     fs::write(&path, script.to_string()).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
     command.args(["mock-mcp", "--listen", "127.0.0.1:0", "--script"]).arg(&path);
+    command.arg("--log").arg(dir.path().join("requests.jsonl"));
     let mut mock = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(mock.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -235,10 +243,53 @@ fn changes_come_beside_answers_over_http() {
     fs::create_dir_all(&folder).unwrap();
     let servers = json!({ "mcpServers": { "s": { "url": url, "exposure": "direct" } } });
     fs::write(folder.join("mcp.json"), servers.to_string()).unwrap();
+    (HttpServer(mock), Server::script_in(Pi1, dir, turns, &[]))
+}
+
+#[test]
+fn changes_come_beside_answers_over_http() {
+    let other = json!({ "name": "other", "calls": [[{ "text": "new" }]] });
+    let slow = json!({ "name": "slow", "calls": [[{ "waitMs": 3000 }, { "text": "slow" }]] });
+    let script = json!({ "tools": [slow], "onListen": [{ "waitMs": 100 }, { "tools": [slow, other] }] });
     let turns = json!([call("mcp__s__slow", json!({})), call("mcp__s__other", json!({})), ends()]);
-    let mut server = Server::script_in(Pi1, dir, turns, &[]);
+    let (_mock, mut server) = over_http(&script, turns);
     assert_eq!(results(&server.run("go")), [("slow".to_owned(), false), ("new".to_owned(), false)]);
     finish(server);
-    mock.kill().unwrap();
-    mock.wait().unwrap();
+}
+
+#[test]
+fn closed_streams_are_resumed_at_their_place() {
+    let progress = json!({ "progress": { "progress": 1, "message": "half" } });
+    let close = json!({ "closeStream": 100 });
+    let steps = json!([{ "text": "first" }, close, { "waitMs": 50 }, progress, close, { "text": "second" }]);
+    let lost = json!([progress, { "exit": 1 }]);
+    let script = json!({ "tools": [{ "name": "t", "calls": [steps] }, { "name": "lost", "calls": [lost] }] });
+    let turns = json!([call("mcp__s__t", json!({})), call("mcp__s__lost", json!({})), ends()]);
+    let (_mock, mut server) = over_http(&script, turns);
+    let frames = server.run("go");
+    let end = of_type(&frames, "tool_execution_end");
+    let content = json!([{ "type": "text", "text": "first" }, { "type": "text", "text": "second" }]);
+    assert_eq!(end[0]["result"]["content"], content);
+    // Without a place, the call has failed: it may have been performed.
+    assert_eq!(end[1]["isError"], true);
+    let requests = fs::read_to_string(server.path("requests.jsonl")).unwrap();
+    let requests = requests.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let places: Vec<_> =
+        requests.filter_map(|request| Some(request["headers"].get("last-event-id")?.clone())).collect();
+    assert_eq!(places, ["event-1", "event-2"]);
+    finish(server);
+}
+
+#[test]
+fn session_over_http_is_deleted_at_its_end() {
+    let script = json!({ "tools": [{ "name": "t" }] });
+    let (_mock, mut server) = over_http(&script, json!([call("mcp__s__t", json!({})), ends()]));
+    assert_eq!(results(&server.run("go")), [("{}".to_owned(), false)]);
+    let log = server.path("requests.jsonl");
+    finish(server);
+    let requests = fs::read_to_string(log).unwrap();
+    let last: Value = serde_json::from_str(requests.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["method"], &last["status"]), (&json!("DELETE"), &json!(200)));
+    assert_eq!(last["headers"]["mcp-session-id"], "scripted-session-1");
+    assert_eq!(last["headers"]["mcp-protocol-version"], "2025-11-25");
 }

@@ -206,6 +206,11 @@ impl Inbox {
         self.lock().clear();
     }
 
+    /// Whether a request has no answer yet.
+    pub(crate) fn awaits(&self, id: u64) -> bool {
+        self.lock().contains_key(&id)
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Outstanding>> {
         self.outstanding.lock().unwrap_or_else(PoisonError::into_inner)
     }

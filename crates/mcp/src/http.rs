@@ -5,6 +5,7 @@
 use super::{
     MAX_MESSAGE,
     client::{Inbox, RequestError},
+    event_stream::{EventStream, TooLong},
     oauth::{Login, Refresh, discovery::Challenge},
 };
 use reqwest::{
@@ -23,6 +24,10 @@ use tokio::time::{sleep, timeout};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// The type of streams.
+const EVENT_STREAM: &str = "text/event-stream";
 
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -33,14 +38,13 @@ const END_TIMEOUT: Duration = Duration::from_millis(150);
 /// Waits before a first message is sent again, where the server may be better off then.
 const RETRIES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 
-/// Waits before the stream beside answers is opened again.
-const LISTEN_RETRIES: [Duration; 6] = [
+/// Waits before a stream is opened again, where the server names none; so often in a row, without anything that comes.
+const STREAM_RETRIES: [Duration; 5] = [
     Duration::from_secs(1),
     Duration::from_secs(2),
     Duration::from_secs(4),
     Duration::from_secs(8),
     Duration::from_secs(16),
-    Duration::ZERO,
 ];
 
 /// The stream beside answers; dropping it closes the stream.
@@ -114,25 +118,47 @@ impl HttpTransport {
     pub(crate) fn listen(&self, inbox: Arc<Inbox>) -> EventListener {
         let http = self.clone();
         EventListener(tokio::spawn(async move {
-            for wait in LISTEN_RETRIES {
-                let session = http.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                let mut request = http.client.get(&http.url).headers(http.headers.clone()).headers(session);
-                request = request.header(ACCEPT, "text/event-stream");
-                if let Some(token) = http.token().await {
-                    request = request.bearer_auth(token);
-                }
-                match request.send().await {
-                    Ok(response) if response.status().is_success() => {
+            let mut place = EventStream::default();
+            let mut waits = STREAM_RETRIES.iter();
+            loop {
+                match http.open_stream(place.last_event.as_ref()).await {
+                    Ok(Some(response)) => {
                         // Its end is no error: servers close such streams at will.
-                        let _ = http.read_stream(response, &inbox).await;
+                        let had_some = http.read_stream(response, &inbox, &mut place).await;
+                        if had_some.is_ok_and(|had_some| had_some) {
+                            waits = STREAM_RETRIES.iter();
+                        }
                     }
-                    // A server without such a stream says so by a status.
-                    Ok(response) if !response.status().is_server_error() => return,
-                    Ok(_) | Err(_) => {}
+                    Err(RequestError::Transient(_)) => {}
+                    Ok(None) | Err(_) => return,
                 }
-                sleep(wait).await;
+                let Some(wait) = waits.next() else { return };
+                sleep(place.retry.unwrap_or(*wait)).await;
             }
         }))
+    }
+
+    /// Opens a stream beside answers, or resumes one behind an event; `None`: the server has none.
+    async fn open_stream(&self, last_event: Option<&HeaderValue>) -> Result<Option<Response>, RequestError> {
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut request = self.client.get(&self.url).headers(self.headers.clone()).headers(session);
+        request = request.header(ACCEPT, EVENT_STREAM);
+        if let Some(id) = last_event {
+            request = request.header(LAST_EVENT, id);
+        }
+        if let Some(token) = self.token().await {
+            request = request.bearer_auth(token);
+        }
+        let response =
+            request.send().await.map_err(|error| RequestError::Transient(network_error(&error)))?;
+        if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+            return Ok(None);
+        }
+        self.check(&response)?;
+        match is_event_stream(&response) {
+            true => Ok(Some(response)),
+            false => Err(RequestError::Failed("the answer to GET is no stream of events".to_owned())),
+        }
     }
 
     /// Sends a notification beside everything else; nobody waits for it.
@@ -205,16 +231,48 @@ impl HttpTransport {
         if let Some(id) = response.headers().get(&SESSION).filter(|_| message["method"] == "initialize") {
             self.session.lock().unwrap_or_else(PoisonError::into_inner).insert(SESSION, id.clone());
         }
-        let kind =
-            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let is_stream = kind.starts_with("text/event-stream");
-        let wants_answer = message.get("id").is_some() && message.get("method").is_some();
-        if !wants_answer || response.status() == StatusCode::ACCEPTED {
-            return Ok(());
+        let Some(id) = message.get("id").filter(|_| message.get("method").is_some()) else { return Ok(()) };
+        if matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            let status = response.status().as_u16();
+            return Err(RequestError::Failed(format!(
+                "HTTP {status}: the server took the request without an answer"
+            )));
         }
-        match is_stream {
-            true => self.read_stream(response, inbox).await.map_err(RequestError::Failed),
+        match is_event_stream(&response) {
+            true => self.read_answer(response, id.as_u64().unwrap_or_default(), inbox).await,
             false => self.read_message(response, inbox).await.map_err(RequestError::Failed),
+        }
+    }
+
+    /// Reads the stream that has the answer to a request. A server may close it before, and is asked for the rest where it has named
+    /// a place.
+    async fn read_answer(&self, response: Response, id: u64, inbox: &Inbox) -> Result<(), RequestError> {
+        let mut place = EventStream::default();
+        let mut waits = STREAM_RETRIES.iter();
+        let mut stream = Some(response);
+        let mut end = "the stream has ended without the answer".to_owned();
+        loop {
+            if let Some(response) = stream.take() {
+                match self.read_stream(response, inbox, &mut place).await {
+                    Ok(true) => waits = STREAM_RETRIES.iter(),
+                    Ok(false) => {}
+                    Err(error @ RequestError::Transient(_)) => end = error.to_string(),
+                    Err(error) => return Err(error),
+                }
+            }
+            if !inbox.awaits(id) {
+                return Ok(());
+            }
+            let (Some(last), Some(wait)) = (&place.last_event, waits.next()) else {
+                return Err(RequestError::Failed(end));
+            };
+            sleep(place.retry.unwrap_or(*wait)).await;
+            match self.open_stream(Some(last)).await {
+                Ok(Some(resumed)) => stream = Some(resumed),
+                Ok(None) => return Err(RequestError::Failed(end)),
+                Err(error @ RequestError::Transient(_)) => end = error.to_string(),
+                Err(error) => return Err(error),
+            }
         }
     }
 
@@ -274,30 +332,35 @@ impl HttpTransport {
         }
     }
 
-    /// Reads server-sent events. Their end without the answer is an error of the request.
-    async fn read_stream(&self, mut response: Response, inbox: &Inbox) -> Result<(), String> {
-        let (mut line, mut data) = (Vec::new(), Vec::new());
-        while let Some(chunk) = response.chunk().await.map_err(|error| network_error(&error))? {
-            for byte in chunk {
-                if byte != b'\n' {
-                    line.push(byte);
-                    if line.len() + data.len() > MAX_MESSAGE {
-                        return Err(too_long());
-                    }
-                    continue;
+    /// Reads a stream to its end; says whether a message was in it. `place` is where to resume it.
+    ///
+    /// # Errors
+    ///
+    /// The connection is cut, or a message is too long.
+    async fn read_stream(
+        &self,
+        mut response: Response,
+        inbox: &Inbox,
+        place: &mut EventStream,
+    ) -> Result<bool, RequestError> {
+        let mut had_some = false;
+        let mut pass_on = |data: &[u8]| had_some |= self.pass_on(data, inbox);
+        loop {
+            match response.chunk().await {
+                Ok(Some(bytes)) => {
+                    let read = place.read(&bytes, &mut pass_on);
+                    read.map_err(|TooLong| RequestError::Failed(too_long()))?;
                 }
-                let text = line.strip_suffix(b"\r").unwrap_or(&line);
-                if text.is_empty() {
-                    self.pass_on(&data, inbox);
-                    data.clear();
-                } else if let Some(value) = text.strip_prefix(b"data:") {
-                    data.extend_from_slice(value.strip_prefix(b" ").unwrap_or(value));
-                    data.push(b'\n');
+                Ok(None) => {
+                    place.end(&mut pass_on);
+                    return Ok(had_some);
                 }
-                line.clear();
+                Err(error) => {
+                    place.cut();
+                    return Err(RequestError::Transient(network_error(&error)));
+                }
             }
         }
-        Err("the stream has ended without the answer".to_owned())
     }
 
     /// Passes a message on; says whether it was one.
@@ -315,6 +378,11 @@ impl Inbox {
     fn unread() -> Arc<Self> {
         Self::new(String::new(), None)
     }
+}
+
+fn is_event_stream(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.to_ascii_lowercase().starts_with(EVENT_STREAM))
 }
 
 fn too_long() -> String {

@@ -27,6 +27,7 @@ mod client;
 #[cfg(feature = "acp")]
 mod client_servers;
 mod content;
+mod event_stream;
 mod http;
 mod log;
 mod naming;

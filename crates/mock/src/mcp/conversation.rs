@@ -38,6 +38,8 @@ pub(super) enum Sent {
     Stderr(String),
     /// An answer of HTTP.
     Http(HttpAnswer),
+    /// The end of a stream that goes on in another; the pause in milliseconds.
+    Close(u64),
     /// The end of the process, or of the connection.
     Exit(u8),
 }
@@ -402,6 +404,7 @@ impl Conversation {
                     while out.send(Sent::Raw(piece.clone())).await.is_ok() {}
                     return Outcome::Silent;
                 }
+                McpStep::CloseStream(pause) => Sent::Close(*pause),
                 McpStep::Stderr(it) => Sent::Stderr(format!("{it}\n")),
                 McpStep::Hang(true) => pending().await,
                 McpStep::Hang(false) => continue,

@@ -24,7 +24,10 @@ use std::{
     fs::File,
     io,
     net::SocketAddr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 use tokio::{net::TcpListener, sync::mpsc};
 
@@ -36,6 +39,7 @@ const QUEUE: usize = 16;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A scripted MCP server that is bound to an address. Any path is its endpoint.
 pub struct McpMock {
@@ -45,10 +49,19 @@ pub struct McpMock {
     journal: Arc<Journal>,
 }
 
+/// What comes on streams that were closed.
+#[derive(Default)]
+struct ClosedStreams {
+    waiting: Mutex<BTreeMap<String, mpsc::Receiver<Sent>>>,
+    count: AtomicUsize,
+}
+
 /// What all requests share.
 struct Shared {
     state: Arc<McpState>,
     sessions: Mutex<BTreeMap<String, Arc<Conversation>>>,
+    /// Streams that were closed and go on, by the ids of their last events.
+    closed: Arc<ClosedStreams>,
     /// In place of sessions, where there are none.
     single: Arc<Conversation>,
     journal: Arc<Journal>,
@@ -94,8 +107,8 @@ impl McpMock {
         let authorization = oauth.map(|oauth| AuthorizationServer::new(oauth, origin));
         let state = McpState::new(self.script);
         let single = Conversation::shared(Arc::clone(&state));
-        let shared =
-            Shared { state, sessions: Mutex::default(), single, journal: self.journal, authorization };
+        let (sessions, closed) = (Mutex::default(), Arc::default());
+        let shared = Shared { state, sessions, closed, single, journal: self.journal, authorization };
         let router = axum::Router::new().fallback(handle).with_state(Arc::new(shared));
         let service = router.into_make_service_with_connect_info::<Connection>();
         axum::serve(CuttableListener::new(self.listener), service).await
@@ -181,13 +194,21 @@ impl Shared {
                 let status = if ended.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
                 return Ok(respond(status, Body::empty()));
             }
+            Method::GET if headers.contains_key(&LAST_EVENT) => {
+                let id = headers.get(&LAST_EVENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+                let unknown = || {
+                    (StatusCode::BAD_REQUEST, "last-event-id: expected that of a closed stream".to_owned())
+                };
+                let sent = lock(&self.closed.waiting).remove(id).ok_or_else(unknown)?;
+                return Ok(event_stream(None, sent, connection, &self.closed));
+            }
             Method::GET if !self.state.script.on_listen.is_empty() => {
                 let unknown = || (StatusCode::NOT_FOUND, "mcp-session-id: the session is over".to_owned());
                 let known = session.and_then(|session| lock(&self.sessions).get(session).cloned());
                 let conversation = known.ok_or_else(unknown)?;
                 let (sender, sent) = mpsc::channel(QUEUE);
                 tokio::spawn(async move { conversation.listen(&sender).await });
-                return Ok(event_stream(None, sent, connection));
+                return Ok(event_stream(None, sent, connection, &self.closed));
             }
             _ => {
                 return Err((StatusCode::METHOD_NOT_ALLOWED, "there is no stream beside answers".to_owned()));
@@ -226,7 +247,7 @@ impl Shared {
         if !is_request {
             return Ok(respond(StatusCode::ACCEPTED, Body::empty()));
         }
-        let mut response = play(sent, &id_of_request, connection).await;
+        let mut response = play(sent, &id_of_request, connection, &self.closed).await;
         if let Some(id) = id.and_then(|id| HeaderValue::from_str(&id).ok()) {
             response.headers_mut().insert(SESSION, id);
         }
@@ -270,7 +291,12 @@ fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Plays what a request causes: a single message as such, anything else as a stream.
-async fn play(mut sent: mpsc::Receiver<Sent>, id: &Value, connection: &Connection) -> Response {
+async fn play(
+    mut sent: mpsc::Receiver<Sent>,
+    id: &Value,
+    connection: &Connection,
+    closed: &Arc<ClosedStreams>,
+) -> Response {
     let first = loop {
         match sent.recv().await {
             Some(Sent::Stderr(text)) => eprint(&text),
@@ -296,22 +322,34 @@ async fn play(mut sent: mpsc::Receiver<Sent>, id: &Value, connection: &Connectio
             }
             response
         }
-        first => event_stream(Some(first), sent, connection),
+        first => event_stream(Some(first), sent, connection, closed),
     }
 }
 
 /// A stream of events, with this first one.
-fn event_stream(first: Option<Sent>, sent: mpsc::Receiver<Sent>, connection: &Connection) -> Response {
-    let connection = connection.clone();
-    let pieces = stream::unfold((first, sent), move |(next, mut sent)| {
-        let connection = connection.clone();
+fn event_stream(
+    first: Option<Sent>,
+    sent: mpsc::Receiver<Sent>,
+    connection: &Connection,
+    closed: &Arc<ClosedStreams>,
+) -> Response {
+    let (connection, closed) = (connection.clone(), Arc::clone(closed));
+    let pieces = stream::unfold(Some((first, sent)), move |open| {
+        let (connection, closed) = (connection.clone(), Arc::clone(&closed));
         async move {
+            let (next, mut sent) = open?;
             let next = match next {
                 Some(next) => next,
                 None => sent.recv().await?,
             };
+            if let Sent::Close(pause) = next {
+                let id = format!("event-{}", closed.count.fetch_add(1, Ordering::Relaxed) + 1);
+                lock(&closed.waiting).insert(id.clone(), sent);
+                let piece = format!("id: {id}\nretry: {pause}\ndata:\n\n");
+                return Some((Ok::<_, Infallible>(Bytes::from(piece)), None));
+            }
             let piece = piece(next, &connection)?;
-            Some((Ok::<_, Infallible>(Bytes::from(piece)), (None, sent)))
+            Some((Ok(Bytes::from(piece)), Some((None, sent))))
         }
     });
     let mut response = respond(StatusCode::OK, Body::from_stream(pieces));
@@ -333,7 +371,7 @@ fn piece(sent: Sent, connection: &Connection) -> Option<String> {
             connection.cut();
             None
         }
-        Sent::Http(_) => None,
+        Sent::Http(_) | Sent::Close(_) => None,
     }
 }
 

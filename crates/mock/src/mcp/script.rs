@@ -176,6 +176,8 @@ pub enum McpStep {
     Hang(bool),
     /// Exit with this status; over HTTP, cut the connection.
     Exit(u8),
+    /// Over HTTP: close the stream, and go on in the one that the client resumes it by. It is asked to wait so many milliseconds before.
+    CloseStream(u64),
     /// Over HTTP: answer with this status, these headers and this body.
     Http(HttpAnswer),
 }

@@ -47,6 +47,7 @@ pub async fn serve_stdio(
                 }
                 Sent::Http(answer) => answer.body,
                 Sent::Exit(status) => return status,
+                Sent::Close(_) => continue,
             };
             if output.write_all(bytes.as_bytes()).await.is_err() || output.flush().await.is_err() {
                 return 0;
