@@ -4,8 +4,11 @@
 //! Source of the grammar and of what wins over what: pi 1.6's `cli.md` and `settings.md`.
 
 use super::options::{DisabledTools, HostOptions, NarrowerTools, Refusal};
-use pi_rpc_config::{Config, settings::DefaultTools};
-use pi_rpc_engine::{ToolEntry, ToolEntryEffect, ToolSelection, matches_tool, todos};
+use pi_rpc_config::{
+    Config,
+    settings::{CodemodeMode, CodemodeSettings, DefaultTools},
+};
+use pi_rpc_engine::{ScriptListing, ToolEntry, ToolEntryEffect, ToolSelection, matches_tool, todos};
 use pi_rpc_model::types::ToolSpec;
 use pi_rpc_protocol::DialectExtensionApi;
 use pi_rpc_tools as tools;
@@ -87,6 +90,7 @@ pub fn select(config: &Config, options: &HostOptions) -> Result<SelectedTools, R
         excluded: options.exclude_tools.clone(),
         follows_session: options.no_tools.is_none()
             && options.tools.as_ref().is_none_or(|list| list.iter().any(|entry| is_change(entry))),
+        script_listing: script_listing(config.settings.codemode),
         ..ToolSelection::default()
     };
     note(&mut selection, "--exclude-tools", &options.exclude_tools, ToolEntryEffect::Removes);
@@ -133,6 +137,14 @@ pub fn select(config: &Config, options: &HostOptions) -> Result<SelectedTools, R
     };
     let spare = known.iter().filter(may_be_chosen).cloned().collect();
     Ok(SelectedTools { offered, spare, selection })
+}
+
+/// What a model with `codemode` is told of other tools.
+fn script_listing(settings: CodemodeSettings) -> ScriptListing {
+    ScriptListing {
+        replaces_declarations: settings.mode == Some(CodemodeMode::Only),
+        budget: settings.inline_budget.unwrap_or(ScriptListing::default().budget),
+    }
 }
 
 /// Stands for the tools of a token in reports.

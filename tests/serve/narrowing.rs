@@ -139,7 +139,7 @@ const OTHER_SETTINGS: &str = "/defaultProvider /defaultModel /modelRoles/default
     /npmCommand /retry/maxAgentDelayMs /retry/enabled /retry/maxRetries /retry/baseDelayMs \
     /retry/maxDelayMs /retry/provider/maxRetries /retry/provider/maxRetryDelayMs /retry/provider/timeoutMs \
     /thinkingBudgets /sessionDir /shellPath /shellCommandPrefix /extensions /packages /passKeys /images/autoResize \
-    /skills /prompts /httpProxy /httpIdleTimeoutMs /tasks/todoClearDelay";
+    /codemode/mode /codemode/inlineBudget /skills /prompts /httpProxy /httpIdleTimeoutMs /tasks/todoClearDelay";
 
 #[test]
 fn wrong_narrowing_setting_is_refused() {

@@ -50,6 +50,8 @@ pub struct Settings {
     pub enabled_models: Option<Vec<String>>,
     /// `defaultTools`: one list per file that has one, the user's first. Source: pi 1.6's `settings.md`.
     pub default_tools: Vec<DefaultTools>,
+    /// `codemode`. Source: pi 1.6.0's `settings.md`.
+    pub codemode: CodemodeSettings,
     /// Keys that narrow what a session may do and whose values cannot be heeded, as errors: no session starts with them.
     pub faults: Vec<String>,
     /// `sessionDir`: the folder of all sessions. Source: pi 0.73.1's `settings.md`.
@@ -98,6 +100,25 @@ pub struct DefaultTools {
     pub path: PathBuf,
     /// Names, and names behind `+` or `-`, as written.
     pub entries: Vec<String>,
+}
+
+/// How tools are presented beside a tool for scripts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CodemodeSettings {
+    /// `codemode.mode`.
+    pub mode: Option<CodemodeMode>,
+    /// `codemode.inlineBudget`: the most tokens that listed tools take.
+    pub inline_budget: Option<u64>,
+}
+
+/// Where tools stand that the model and its scripts can call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CodemodeMode {
+    /// They stay declared to the model.
+    On,
+    /// Scripts alone can call them.
+    Only,
 }
 
 /// The keys that narrow what a session may do. A value that cannot be heeded is an error, not a warning.
@@ -211,6 +232,10 @@ impl Settings {
             thinking_budgets,
             enabled_models: self.enabled_models.or(base.enabled_models),
             default_tools: [base.default_tools, self.default_tools].concat(),
+            codemode: CodemodeSettings {
+                mode: self.codemode.mode.or(base.codemode.mode),
+                inline_budget: self.codemode.inline_budget.or(base.codemode.inline_budget),
+            },
             faults: [base.faults, self.faults].concat(),
             session_dir: self.session_dir.or(base.session_dir),
             shell_path: self.shell_path.or(base.shell_path),
@@ -332,6 +357,10 @@ impl SettingsFile<'_> {
             thinking_budgets: self.budgets(),
             enabled_models: self.narrowing_value("/enabledModels", "a list of patterns"),
             default_tools: self.default_tools(),
+            codemode: CodemodeSettings {
+                mode: self.value("/codemode/mode"),
+                inline_budget: self.value("/codemode/inlineBudget"),
+            },
             session_dir: self.value("/sessionDir"),
             shell_path: self.value("/shellPath"),
             shell_command_prefix: self.value("/shellCommandPrefix"),

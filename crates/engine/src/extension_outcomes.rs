@@ -365,6 +365,8 @@ impl Engine {
         };
         self.tools
             .add(spec, ToolOwner::Extension(place), offered, access)
-            .map_err(|fault| fault.error_text(base, name))
+            .map_err(|fault| fault.error_text(base, name))?;
+        self.tools.describe_use(tool.prompt_guidelines.as_deref().unwrap_or_default());
+        Ok(())
     }
 }

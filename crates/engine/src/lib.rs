@@ -139,6 +139,7 @@ pub use setup::{
 pub use toolbox::{
     arguments::Toolbox,
     declarations,
+    listing::ScriptListing,
     selection::{
         RecordedTools, SelectionReport, ToolEntry, ToolEntryEffect, ToolSelection, matches_any, matches_tool,
     },

@@ -7,6 +7,7 @@ use crate::{
         coercion::coerce,
         declarations::script_sentence,
         edit_arguments::{EDIT, EDITS, gather_edits},
+        listing::listed,
         schema_cost::{MOST_STEPS, Schema},
         selection::{RecordedTools, SelectionReport, ToolSelection},
     },
@@ -53,6 +54,8 @@ struct Tool {
     owner: ToolOwner,
     offered: bool,
     access: ToolAccess,
+    /// What its extension says of its use.
+    guidelines: Vec<String>,
 }
 
 /// Who may call a tool besides the model, and whether it runs scripts.
@@ -163,6 +166,7 @@ impl Toolbox {
             owner: ToolOwner::Server,
             offered: true,
             access: ToolAccess::DIRECT,
+            guidelines: Vec::new(),
         };
         let tools = specs.into_iter().map(own).collect();
         Self {
@@ -270,8 +274,9 @@ impl Toolbox {
         for spec in self.spare.extract_if(.., |spec| is_chosen(spec)).collect::<Vec<_>>() {
             if !self.has(&spec.name) {
                 let owner = ToolOwner::Server;
-                let access = ToolAccess::DIRECT;
-                self.tools.push(Tool { spec, validator: OnceLock::new(), owner, offered: true, access });
+                let (access, guidelines) = (ToolAccess::DIRECT, Vec::new());
+                let validator = OnceLock::new();
+                self.tools.push(Tool { spec, validator, owner, offered: true, access, guidelines });
             }
         }
         self.without.clear();
@@ -309,11 +314,18 @@ impl Toolbox {
         let may_offer = self.selection.admits(&spec.name, owner == ToolOwner::Host);
         self.registered.insert(spec.name.clone());
         let offered = offered && may_offer;
-        let tool = Tool { spec, validator: OnceLock::new(), owner, offered, access };
+        let tool = Tool { spec, validator: OnceLock::new(), owner, offered, access, guidelines: Vec::new() };
         tool.validator()?;
         self.tools.push(tool);
         self.specs = OnceLock::new();
         Ok(())
+    }
+
+    /// Notes what an extension says of the use of the tool that was added last.
+    pub(crate) fn describe_use(&mut self, guidelines: &[String]) {
+        if let Some(tool) = self.tools.last_mut() {
+            tool.guidelines = guidelines.to_vec();
+        }
     }
 
     /// Removes the tools of extensions; returns the name of each, the place of its extension, and whether it was
@@ -375,17 +387,42 @@ impl Toolbox {
             };
             let firsts = self.tools.iter().enumerate().filter(is_first);
             let counting = firsts.filter_map(|(_, tool)| self.find(&tool.spec.name));
-            let offered: Vec<&Tool> = counting.filter(|tool| tool.offered).collect();
-            let has_scripts = offered.iter().any(|tool| tool.access.runs_scripts);
-            let described = |tool: &&Tool| {
+            let counting: Vec<&Tool> = counting.collect();
+            let offered = || counting.iter().filter(|tool| tool.offered);
+            let has_scripts = offered().any(|tool| tool.access.runs_scripts);
+            let listing = self.selection.script_listing;
+            let is_direct = |tool: &Tool| matches!(tool.access.exposure, ToolExposure::Direct);
+            let is_hidden = |tool: &Tool| {
+                has_scripts
+                    && listing.replaces_declarations
+                    && is_direct(tool)
+                    && self.is_callable(&tool.spec.name)
+            };
+            let described = |tool: &Tool| {
                 let mut spec = tool.spec.clone();
-                if has_scripts && self.is_callable(&spec.name) {
+                if tool.access.runs_scripts {
+                    // Deferred tools are never listed, so that a server that connects changes nothing.
+                    let is_listed = |it: &Tool| {
+                        self.is_callable(&it.spec.name)
+                            && match it.access.exposure {
+                                ToolExposure::Codemode => true,
+                                ToolExposure::Direct => listing.replaces_declarations,
+                                ToolExposure::Deferred | ToolExposure::ModelOnly => false,
+                            }
+                    };
+                    let tools = counting.iter().filter(|it| is_listed(it));
+                    let tools: Vec<_> = tools.map(|it| (&it.spec, it.guidelines.as_slice())).collect();
+                    if let Some(text) = listed(&tools, listing.budget) {
+                        spec.description += "\n\n";
+                        spec.description += &text;
+                    }
+                } else if has_scripts && !listing.replaces_declarations && self.is_callable(&spec.name) {
                     spec.description += "\n\n";
                     spec.description += &script_sentence(&spec.name, spec.output.as_deref());
                 }
                 spec
             };
-            offered.iter().map(described).collect()
+            offered().filter(|tool| !is_hidden(tool)).map(|tool| described(tool)).collect()
         })
     }
 

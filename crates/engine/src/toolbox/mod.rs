@@ -4,5 +4,6 @@ pub(super) mod arguments;
 mod coercion;
 pub mod declarations;
 mod edit_arguments;
+pub(super) mod listing;
 pub(super) mod schema_cost;
 pub(super) mod selection;

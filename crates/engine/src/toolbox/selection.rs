@@ -4,6 +4,7 @@
 //! An entry is a name, or a pattern in which `*` stands for any characters; case counts. An entry that takes a tool away
 //! and matches none may be a slip, so the session does not start; one that allows or adds a tool is a warning.
 
+use super::listing::ScriptListing;
 use crate::consent_patterns::nearest;
 use std::collections::BTreeSet;
 
@@ -26,6 +27,8 @@ pub struct ToolSelection {
     pub inactive: Vec<String>,
     /// Whether a resumed session goes on without the tools that it was without: no option names the tools.
     pub follows_session: bool,
+    /// What a model with a tool for scripts is told of the others.
+    pub script_listing: ScriptListing,
     /// All entries as the user wrote them, for the report about those that match nothing.
     pub entries: Vec<ToolEntry>,
 }
