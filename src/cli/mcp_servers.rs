@@ -1,15 +1,19 @@
-//! The servers of `mcp.json`, for a session on stdin and stdout.
+//! The servers of `mcp.json` for a session, wherever it is served: on stdin and stdout, in a session host, a cluster, or for ACP.
 
-use super::options::HostOptions;
+use super::{
+    options::{HostOptions, Refusal},
+    session_options::session_options,
+};
 use pi_rpc_config::{
     Config, Environment,
-    mcp::{McpExposure, McpServers, McpValues},
+    mcp::{McpEntry, McpExposure, McpServers, McpTransport, McpValues},
 };
 use pi_rpc_engine::matches_tool;
-use pi_rpc_mcp::{BRIDGE_TOOLS, McpBridge, servers_section, tool_prefix};
+use pi_rpc_host::TokenLimits;
+use pi_rpc_mcp::{BRIDGE_TOOLS, McpBridge, SCRIPT_TOOL, SEARCH_TOOL, servers_section, tool_prefix};
 use pi_rpc_protocol::Base;
 use pi_rpc_server::SessionOptions;
-use std::{path::PathBuf, sync::Arc};
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 /// Stands in place of the path of an extension, as in pi.
 const PATH: &str = "builtin:mcp";
@@ -17,56 +21,149 @@ const PATH: &str = "builtin:mcp";
 /// The pattern of the tools of all servers.
 const ALL_TOOLS: &str = "mcp__*";
 
-/// Reads the servers, where the dialect's original connects some and nothing turns that off. `None`: there is nothing to connect.
-pub fn read(config: &Config, options: &HostOptions) -> Option<McpServers> {
+/// The options of a session in `directory`, with the servers that its configuration names and these limits leave.
+///
+/// # Errors
+///
+/// As those of [`session_options`].
+pub fn session_with_servers(
+    config: Config,
+    options: &HostOptions,
+    arguments: &[OsString],
+    directory: PathBuf,
+    environment: &Environment,
+    limits: &TokenLimits,
+) -> Result<SessionOptions, Refusal> {
+    let Some(mut found) = read(&config, options, limits) else {
+        return session_options(config, options, arguments, directory, environment);
+    };
+    confine(&mut found, &config, &directory, environment, limits);
+    for error in &found.errors {
+        tracing::warn!("{error}");
+    }
+    let values = McpValues::new(environment.clone(), config.keys.secrets().clone());
+    let agent = config.directories.agent.clone();
+    let options = HostOptions { has_mcp_servers: true, ..options.clone() };
+    let mut session = session_options(config, &options, arguments, directory, environment)?;
+    attach(found, values, agent, limits, &mut session);
+    Ok(session)
+}
+
+/// Reads the servers, where the dialect's original connects some and nothing turns that off. `None`: there is nothing to connect,
+/// and no tool of the bridge is selected.
+fn read(config: &Config, options: &HostOptions, limits: &TokenLimits) -> Option<McpServers> {
     let turned_off = || {
         let mut entries = config.settings.extensions.iter().flat_map(|list| &list.entries);
         entries.any(|entry| entry.strip_prefix('-') == Some(PATH))
     };
-    let is_on = config.dialect.base() == Base::Pi1
-        && options.agent.is_none()
-        && !options.no_mcp
-        && !options.no_extensions
-        && !turned_off();
-    let found = McpServers::load_if(is_on, config)?;
-    for error in &found.errors {
-        tracing::warn!("{error}");
-    }
-    let scripted =
-        |name: &&pi_rpc_config::mcp::McpEntry| name.is_enabled && name.has_exposure(McpExposure::Codemode);
-    let scripted: Vec<&str> =
-        found.servers.iter().filter(scripted).map(|entry| entry.name.as_str()).collect();
-    if !scripted.is_empty() && program().is_none() {
-        tracing::warn!(
-            "MCP servers with exposure codemode are deferred here, as this program was built without scripts: the model finds their tools by \
-             tool_search ({})",
-            scripted.join(", ")
-        );
-    }
-    Some(found)
+    let has_bridge = config.dialect.base() == Base::Pi1 && options.agent.is_none() && !options.no_extensions;
+    let is_on = has_bridge && !options.no_mcp && limits.allows_mcp() && !turned_off();
+    let found = McpServers::load_if(is_on, config);
+    // Scripts and the search are of use without any server.
+    found.or_else(|| (has_bridge && selects_bridge_tool(config, options)).then(McpServers::default))
+}
+
+/// Whether options or settings name `codemode` or `tool_search`, which are offered only then where no server has tools for them.
+fn selects_bridge_tool(config: &Config, options: &HostOptions) -> bool {
+    let defaults = config.settings.default_tools.iter().flat_map(|list| &list.entries);
+    let named = options.tools.iter().flatten().chain(defaults);
+    let named = named.map(|entry| entry.strip_prefix('+').unwrap_or(entry));
+    let mut named = named.filter(|name| *name == SEARCH_TOOL || *name == SCRIPT_TOOL && program().is_some());
+    named.next().is_some()
+}
+
+/// Leaves out servers that would work outside of the roots.
+fn confine(
+    found: &mut McpServers,
+    config: &Config,
+    directory: &std::path::Path,
+    environment: &Environment,
+    limits: &TokenLimits,
+) {
+    let Some(roots) = &limits.roots else { return };
+    let values = McpValues::new(environment.clone(), config.keys.secrets().clone());
+    let errors = &mut found.errors;
+    found.servers.retain(|entry| {
+        let McpTransport::Stdio { cwd: Some(cwd), .. } = &entry.transport else { return true };
+        let works_below = roots.check("cwd", &directory.join(values.expand_home(cwd))).is_ok();
+        if !works_below && entry.is_enabled {
+            errors.push(format!(
+                "server \"{}\": cwd: expected a folder below the roots of the token; it is left out",
+                entry.name
+            ));
+        }
+        works_below
+    });
 }
 
 /// Connects the servers when the session begins.
-pub fn attach(found: McpServers, values: McpValues, agent: PathBuf, session: &mut SessionOptions) {
+fn attach(
+    found: McpServers,
+    values: McpValues,
+    agent: PathBuf,
+    limits: &TokenLimits,
+    session: &mut SessionOptions,
+) {
+    let enabled = || found.servers.iter().filter(|entry| entry.is_enabled);
+    let have = |exposure: McpExposure| enabled().any(|entry| entry.has_exposure(exposure));
+    if program().is_none() {
+        let scripted = enabled().filter(|entry| entry.has_exposure(McpExposure::Codemode));
+        let scripted: Vec<&str> = scripted.map(|entry| entry.name.as_str()).collect();
+        if !scripted.is_empty() {
+            tracing::warn!(
+                "MCP servers with exposure codemode are deferred here, as this program was built without scripts: the model finds their \
+                 tools by tool_search ({})",
+                scripted.join(", ")
+            );
+        }
+    }
     // What options say about tools that a server may still bring is no slip.
-    let enabled = found.servers.iter().filter(|entry| entry.is_enabled);
-    let prefixes: Vec<String> = enabled.map(|entry| tool_prefix(&entry.name)).collect();
+    let prefixes: Vec<String> = enabled().map(|entry| tool_prefix(&entry.name)).collect();
     let may_come = |pattern: &str| {
         let beginning = pattern.split('*').next().unwrap_or_default();
         prefixes.iter().any(|prefix| prefix.starts_with(beginning) || beginning.starts_with(prefix))
     };
-    let entries = &mut session.tool_selection.entries;
-    entries.retain(|entry| {
+    let selection = &mut session.tool_selection;
+    selection.entries.retain(|entry| {
         !may_come(&entry.pattern) && !BRIDGE_TOOLS.iter().any(|tool| matches_tool(&entry.pattern, tool))
     });
+    let offers_scripts = found.offers_scripts.unwrap_or(true);
+    let has_scripts = program().is_some();
+    let needs_scripts = has_scripts && have(McpExposure::Codemode);
+    let needs_search = have(McpExposure::Deferred) || !has_scripts && have(McpExposure::Codemode);
+    let is_reached = has_scripts && selection.starts_active(SCRIPT_TOOL, needs_scripts && offers_scripts)
+        || selection.starts_active(SEARCH_TOOL, needs_search);
+    let mut notices = Vec::new();
+    if (needs_scripts || needs_search) && !is_reached {
+        notices.push(unreachable_notice(enabled(), needs_scripts && !offers_scripts));
+    }
     if let Some(source) = &mut session.extension_setup.prompt_source {
-        source.mcp_servers = servers_section(found.servers.iter(), program().is_some());
+        source.mcp_servers = servers_section(found.servers.iter(), has_scripts);
     }
     session.extension_setup.extensions.push(PATH.to_owned());
-    let bridge = McpBridge::new(found.servers, found.errors, values, agent, program());
     // The tools for resources count as those of servers, whose names they do not have.
-    let excludes_all = session.tool_selection.excluded.iter().any(|pattern| pattern == ALL_TOOLS);
-    session.built_in = Some(Arc::new(if excludes_all { bridge.without_resources() } else { bridge }));
+    let excludes_all = selection.excluded.iter().any(|pattern| pattern == ALL_TOOLS);
+    let mut bridge = McpBridge::new(found.servers, found.errors, values, agent, program());
+    bridge.offers_resources = !excludes_all;
+    bridge.offers_scripts = offers_scripts;
+    bridge.notices = notices;
+    if let Some(roots) = limits.roots.clone() {
+        bridge.admits_file = Some(Arc::new(move |path| roots.check("uri", path).is_ok()));
+    }
+    session.built_in = Some(Arc::new(bridge));
+}
+
+/// What the user is told where neither of the tools is offered by which tools are reached that are not declared.
+fn unreachable_notice<'a>(servers: impl Iterator<Item = &'a McpEntry>, is_turned_off: bool) -> String {
+    let unreached = |entry: &&McpEntry| {
+        entry.has_exposure(McpExposure::Codemode) || entry.has_exposure(McpExposure::Deferred)
+    };
+    let names: Vec<&str> = servers.filter(unreached).map(|entry| entry.name.as_str()).collect();
+    let reason = if is_turned_off { " (autoEnableCodemode is false)" } else { "" };
+    format!(
+        "Tools of MCP servers are reached by {SCRIPT_TOOL} or {SEARCH_TOOL}, and neither is offered{reason}; they cannot be called: {}",
+        names.join(", ")
+    )
 }
 
 /// What runs scripts: this program, where it can.
@@ -80,9 +177,4 @@ fn program() -> Option<pi_rpc_codemode::SandboxProgram> {
 #[cfg(not(feature = "codemode"))]
 const fn program() -> Option<pi_rpc_codemode::SandboxProgram> {
     None
-}
-
-/// The values of variables and headers.
-pub fn values(config: &Config, environment: &Environment) -> McpValues {
-    McpValues::new(environment.clone(), config.keys.secrets().clone())
 }

@@ -1,16 +1,15 @@
 //! `pi-rpc serve` and `--mode rpc`: from options and configuration to the server's [`Options`].
 
-#[cfg(feature = "mcp")]
-use super::mcp_servers;
 use super::{
     agent_backend, host,
     log::{self, Log},
     models,
     options::{self, HostOptions, LogFormat, Refusal},
     pi_commands, print, printed_prompts, process_privacy, refuse,
-    session_options::{load_session_config, session_options},
+    session_options::{load_session_config, session_with_servers},
 };
 use pi_rpc_files::secrets::Secrets;
+use pi_rpc_host::TokenLimits;
 use pi_rpc_login::finish_refreshes;
 use pi_rpc_protocol::{Base, Dialect, FRAME_LIMIT};
 use pi_rpc_server::{Hazards, MAX_PENDING_BYTES, Options, ServeError, StartEnd, serve, signal_status, start};
@@ -141,23 +140,14 @@ fn resolve(
     let secrets = config.keys.secrets();
     log::set_secrets(secrets.clone());
     process_privacy::hide(secrets, &environment, options.api_key.is_some());
-    #[cfg(feature = "mcp")]
-    let servers = mcp_servers::read(&config, &options)
-        .map(|found| (found, mcp_servers::values(&config, &environment), config.directories.agent.clone()));
-    #[cfg(feature = "mcp")]
-    let options = HostOptions { has_mcp_servers: servers.is_some(), ..options };
-    #[cfg_attr(not(feature = "mcp"), expect(unused_mut, reason = "servers change it"))]
-    let mut session = session_options(config, &options, arguments, directory, &environment)?;
+    let limits = TokenLimits::none();
+    let session = session_with_servers(config, &options, arguments, directory, &environment, &limits)?;
     // An extension may have such an option. The older versions ignore what they do not know. Source: pi 1.6.0, observed.
     if dialect.base() == Base::Pi1
         && session.extension_setup.extensions.is_empty()
         && let Some(unknown) = options.unknown.first()
     {
         return Err(Refusal(format!("Unknown option: {unknown}"), 1));
-    }
-    #[cfg(feature = "mcp")]
-    if let Some((found, values, agent)) = servers {
-        mcp_servers::attach(found, values, agent, &mut session);
     }
     Ok(Options {
         session,

@@ -261,6 +261,26 @@ pub fn session_options(
     })
 }
 
+#[cfg(feature = "mcp")]
+pub use super::mcp_servers::session_with_servers;
+
+/// The options of a session in `directory`; this program was built without servers of the Model Context Protocol.
+///
+/// # Errors
+///
+/// As those of [`session_options`].
+#[cfg(not(feature = "mcp"))]
+pub fn session_with_servers(
+    config: Config,
+    options: &HostOptions,
+    arguments: &[OsString],
+    directory: PathBuf,
+    environment: &Environment,
+    _limits: &pi_rpc_host::TokenLimits,
+) -> Result<SessionOptions, Refusal> {
+    session_options(config, options, arguments, directory, environment)
+}
+
 /// Refuses a wrong entry of `passKeys`.
 fn check_passed_keys(config: &Config) -> Result<(), Refusal> {
     for (at, entry) in config.settings.pass_keys.iter().enumerate() {

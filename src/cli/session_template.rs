@@ -3,7 +3,7 @@
 use super::{
     options::{self, HostOptions, NarrowerTools, Refusal, SessionStart},
     session,
-    session_options::{load_session_config, session_options},
+    session_options::{load_session_config, session_with_servers},
     tool_selection::TOKEN_TOOLS,
 };
 use pi_rpc_config::{Config, Environment, ModelFilter, SelectionOptions, named_model};
@@ -117,7 +117,8 @@ impl SessionTemplate {
         if let Some(models) = &limits.models {
             narrow_models(&mut options, &mut config, models, names_model)?;
         }
-        let mut session = session_options(config, &options, &self.arguments, directory, &self.environment)?;
+        let mut session =
+            session_with_servers(config, &options, &self.arguments, directory, &self.environment, &limits)?;
         session.file_guard = files.map(|files| Arc::new(files) as Arc<dyn FileGuard>);
         Ok(session)
     }

@@ -4,7 +4,9 @@ use crate::{
     mcp::{ANSWER, call, ends, entry, finish, shell_server, start},
     serve_support::{Server, of_type},
 };
+use pi_rpc::protocol::Dialect::Pi1;
 use serde_json::{Value, json};
+use std::fs;
 
 /// A turn in which the model runs this script.
 fn script(code: &str) -> Value {
@@ -92,6 +94,99 @@ fn excluded_codemode_is_not_offered() {
     let end = of_type(&server.run("go"), "tool_execution_end")[0].clone();
     assert_eq!(end["result"]["content"][0]["text"], "Tool codemode not found");
     finish(server);
+}
+
+/// The tools that the first system message adds, with their descriptions.
+fn declared(frames: &[Value]) -> Vec<(String, String)> {
+    let ends = of_type(frames, "message_end");
+    let system = ends.iter().find(|frame| frame["message"]["role"] == "system").unwrap();
+    let tools = system["message"]["toolsAdded"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    tools.iter().map(|tool| (text(&tool["name"]), text(&tool["description"]))).collect()
+}
+
+/// A server of ours without servers of MCP, with these settings.
+fn without_servers(settings: &Value, codes: &[&str], options: &[&str]) -> Server {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join(".pi/agent")).unwrap();
+    fs::write(dir.path().join(".pi/agent/settings.json"), settings.to_string()).unwrap();
+    let turns = codes.iter().map(|code| script(code)).chain([ends()]);
+    Server::script_in(Pi1, dir, turns.collect(), options)
+}
+
+#[test]
+fn scripts_need_no_server_where_selected() {
+    let usual = ["read", "bash", "edit", "write"];
+    let with = |more: &[&'static str]| [&usual[..], more].concat();
+    for (settings, options, expected) in [
+        (json!({}), &[][..], with(&[])),
+        (json!({}), &["--tools", "+codemode"], with(&["codemode"])),
+        (json!({}), &["--tools", "read,codemode"], vec!["read", "codemode"]),
+        (json!({ "defaultTools": ["+codemode", "+tool_search"] }), &[], with(&["codemode", "tool_search"])),
+        (json!({ "defaultTools": ["+codemode"] }), &["--no-mcp"], with(&["codemode"])),
+        (json!({ "defaultTools": ["+codemode"] }), &["--exclude-tools", "codemode"], with(&[])),
+    ] {
+        let code = "return (await tools.read({ path: 'script.json' })).length > 0";
+        let mut server = without_servers(&settings, &[code], options);
+        let frames = server.run("go");
+        let names: Vec<String> = declared(&frames).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, expected, "{settings} {options:?}");
+        if expected.contains(&"codemode") {
+            assert_eq!(outputs(&frames), ["true"], "{settings} {options:?}");
+        }
+        finish(server);
+    }
+}
+
+#[test]
+fn settings_list_tools_in_place_of_declarations() {
+    let code = "return (await tools.read({ path: 'script.json' })).length > 0";
+    for (codemode, listed) in [
+        (json!({ "mode": "only" }), &["### `read`", "### `bash`", "### `edit`", "### `write`"][..]),
+        (json!({ "mode": "only", "inlineBudget": 0 }), &[]),
+    ] {
+        let settings = json!({ "defaultTools": ["+codemode"], "codemode": codemode });
+        let mut server = without_servers(&settings, &[code], &[]);
+        let frames = server.run("go");
+        let [(name, description)] = &declared(&frames)[..] else { panic!("{codemode}: {frames:?}") };
+        assert_eq!((name.as_str(), outputs(&frames)), ("codemode", vec!["true".to_owned()]));
+        let lines: Vec<&str> = description.lines().filter(|line| line.starts_with("### ")).collect();
+        assert_eq!(lines, listed, "{codemode}");
+        let rest = description.contains("Tools for scripts, without 4 that `searchTools` finds:");
+        assert_eq!(rest, listed.is_empty(), "{codemode}");
+        finish(server);
+    }
+}
+
+#[test]
+fn unreachable_servers_are_told_once() {
+    let told = |reason: &str| {
+        let text = "Tools of MCP servers are reached by codemode or tool_search, and neither is offered";
+        format!("{text}{reason}; they cannot be called: t")
+    };
+    for (options, auto, expected) in [
+        (&[][..], true, None),
+        (&[], false, Some(told(" (autoEnableCodemode is false)"))),
+        (&["--tools", "+codemode"], false, None),
+        (&["--tools", "+tool_search"], false, None),
+        (&["--exclude-tools", "codemode"], true, Some(told(""))),
+        (&["--tools", "read,mcp__t__*"], true, Some(told(""))),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join(".pi/agent")).unwrap();
+        let servers = json!({ "t": entry(&shell_server(ANSWER), "codemode") });
+        let file = json!({ "mcpServers": servers, "autoEnableCodemode": auto });
+        fs::write(dir.path().join(".pi/agent/mcp.json"), file.to_string()).unwrap();
+        let mut server = Server::script_in(Pi1, dir, json!([ends(), ends()]), options);
+        let mut frames = server.run("go");
+        frames.extend(server.until_type("agent_settled"));
+        frames.extend(server.run("again"));
+        let notices: Vec<&Value> =
+            of_type(&frames, "extension_ui_request").iter().map(|frame| &frame["message"]).collect();
+        let expected: Vec<Value> = expected.into_iter().map(Value::from).collect();
+        assert_eq!(notices, expected.iter().collect::<Vec<_>>(), "{options:?} {auto}");
+        finish(server);
+    }
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn wrong_narrowing_setting_is_refused() {
 #[test]
 fn wrong_limit_of_token_is_refused() {
     let wrong = json!({
-        "roots": ["x"], "models": "opus", "tools": ["-bash"], "dialects": ["x"], "sessions": -1,
+        "roots": ["x"], "models": "opus", "tools": ["-bash"], "mcp": "no", "dialects": ["x"], "sessions": -1,
         "commands_per_minute": "few", "dollars_per_day": -1, "logins": "yes", "sees_all": "no",
     });
     let source = include_str!("../../crates/host/src/limits.rs");

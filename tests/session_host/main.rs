@@ -10,6 +10,8 @@ mod closing;
 mod host_support;
 mod killed;
 mod limits;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod operating;
 mod ownership;
 mod refusals;

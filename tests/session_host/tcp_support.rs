@@ -7,6 +7,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read as _, Write as _},
     net::TcpStream,
+    path::Path,
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
@@ -36,6 +37,16 @@ pub struct TcpHost {
 impl TcpHost {
     /// Starts a host that lets `secret` in with the first limits, `other` with the second.
     pub fn start(turns: &Value, limits: impl FnOnce(&str) -> Vec<Value>, arguments: &[&str]) -> Self {
+        Self::start_prepared(turns, limits, arguments, |_| ())
+    }
+
+    /// As [`start`](Self::start), with files that are there before.
+    pub fn start_prepared(
+        turns: &Value,
+        limits: impl FnOnce(&str) -> Vec<Value>,
+        arguments: &[&str],
+        prepare: impl FnOnce(&Path),
+    ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let here = dir.path().to_str().unwrap().to_owned();
         let names = ["a", "b", "c"];
@@ -45,6 +56,7 @@ impl TcpHost {
             .map(|(limits, ((_, hash), name))| json!({ "sha256": hash, "name": name, "limits": limits }))
             .collect();
         fs::write(dir.path().join("tokens"), json!({ "tokens": tokens }).to_string()).unwrap();
+        prepare(dir.path());
         Self::start_in(dir, turns, &[&["--token-file", "tokens"], arguments].concat())
     }
 

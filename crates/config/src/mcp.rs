@@ -38,6 +38,8 @@ pub struct McpServers {
     pub servers: Vec<McpEntry>,
     /// A line for each entry or file that is left out.
     pub errors: Vec<String>,
+    /// `autoEnableCodemode`: whether scripts are offered where a server has tools for them; the project's counts before the user's.
+    pub offers_scripts: Option<bool>,
 }
 
 /// Values of variables and headers, which can name variables and commands.
@@ -86,6 +88,7 @@ struct Reading {
     /// Each server as it was written, and as it is understood.
     servers: IndexMap<String, (JsonObject, McpEntry)>,
     errors: Vec<String>,
+    offers_scripts: Option<bool>,
 }
 
 impl Reading {
@@ -95,6 +98,11 @@ impl Reading {
             Ok(parsed) => parsed,
             Err(error) => return self.errors.push(format!("{shown}: {error}")),
         };
+        match parsed.get("autoEnableCodemode") {
+            None => {}
+            Some(Value::Bool(offers)) => self.offers_scripts = Some(*offers),
+            Some(_) => self.errors.push(format!("{shown}: autoEnableCodemode must be a boolean")),
+        }
         let none = JsonObject::new();
         let servers = match parsed.as_object().map(|file| file.get("mcpServers")) {
             Some(None) => &none,
@@ -148,6 +156,7 @@ impl Reading {
         McpServers {
             servers: self.servers.into_values().map(|(_, entry)| entry).collect(),
             errors: self.errors,
+            offers_scripts: self.offers_scripts,
         }
     }
 }
@@ -273,6 +282,18 @@ mod tests {
         let more = read(user, Some(r#"{"mcpServers":{"a":{"env":{}}}}"#));
         let only = r#"server "a": an override can only set enabled, exposure, toolExposure"#;
         assert_eq!(more.errors, [format!("/p/mcp.json: {only}")]);
+    }
+
+    #[test]
+    fn project_says_last_whether_scripts_are_offered() {
+        let text = |value: &str| format!(r#"{{"autoEnableCodemode":{value}}}"#);
+        for (user, project, expected) in
+            [("true", "false", Some(false)), ("false", "true", Some(true)), ("false", "1", Some(false))]
+        {
+            assert_eq!(read(&text(user), Some(&text(project))).offers_scripts, expected, "{project}");
+        }
+        assert_eq!(read("{}", Some("{}")).offers_scripts, None);
+        assert_eq!(read(&text("1"), None).errors, ["/u/mcp.json: autoEnableCodemode must be a boolean"]);
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub struct TokenLimits {
     pub models: Option<Vec<String>>,
     /// The only tools that are offered: names, or patterns with `*`. Without `bash`, the command `bash` is refused, too.
     pub tools: Option<Vec<String>>,
+    /// `false`: no servers of the Model Context Protocol are connected.
+    pub mcp: Option<bool>,
     /// Dialects that sessions may speak.
     pub dialects: Option<Vec<String>>,
     /// Sessions that may be open at once.
@@ -86,6 +88,11 @@ impl TokenLimits {
                 format!("dialect: expected one of {}, got {:?}", allowed.join(", "), dialect.as_str()),
             )),
         }
+    }
+
+    /// Whether servers of the Model Context Protocol may be connected.
+    pub fn allows_mcp(&self) -> bool {
+        self.mcp != Some(false)
     }
 
     /// Whether a tool may be used.

@@ -68,12 +68,28 @@ pub struct SessionFacts<'s> {
     pub tools: Vec<&'s str>,
     /// Provider and id of the model.
     pub model: Option<(String, String)>,
+    /// Whether it connects servers of the Model Context Protocol.
+    pub connects_mcp: bool,
 }
 
 /// Whether a command makes the session call a model, which costs money.
 pub const fn calls_model(command: &RpcCommand) -> bool {
     use RpcCommand as It;
     matches!(command, It::Prompt(_) | It::Steer(_) | It::FollowUp(_) | It::AbortAndPrompt(_) | It::Compact(_))
+}
+
+/// Whether a command logs the host's user in or out, at a provider or at an MCP server.
+fn changes_logins(command: &RpcCommand) -> bool {
+    use RpcCommand as It;
+    let text = match command {
+        It::Prompt(it) => &it.message,
+        It::Steer(it) => &it.message,
+        It::FollowUp(it) => &it.message,
+        It::AbortAndPrompt(it) => &it.message,
+        _ => return command.kind().needs_logins(),
+    };
+    let mut words = text.split_whitespace();
+    words.next() == Some("/mcp") && matches!(words.next(), Some("login" | "logout"))
 }
 
 impl Principal {
@@ -181,7 +197,7 @@ impl Principal {
                 MultiSessionErrorCode::ForbiddenTool,
                 "bash: not one of the tools of the token".to_owned(),
             )),
-            _ if kind.needs_logins() && !self.limits.logins => Err(HostError::Forbidden(
+            _ if changes_logins(command) && !self.limits.logins => Err(HostError::Forbidden(
                 MultiSessionErrorCode::ForbiddenTool,
                 format!("{kind}: the token lacks the limit `logins`"),
             )),
@@ -231,6 +247,10 @@ impl Principal {
             }
         }
         let calls_tools = is_run && !matches!(command, RpcCommand::Compact(_));
+        if calls_tools && session.connects_mcp && !limits.allows_mcp() {
+            let text = format!("{kind}: the session connects MCP servers, which the token forbids (`mcp`)");
+            return Err(HostError::Forbidden(MultiSessionErrorCode::ForbiddenTool, text));
+        }
         let further = session.tools.iter().find(|name| !limits.allows_tool(name));
         match further.filter(|_| calls_tools && limits.tools != opened.tools) {
             Some(name) => {
@@ -383,6 +403,15 @@ mod tests {
             assert_eq!(check(TokenLimits::none(), line), Ok(()));
         }
         assert_eq!(check(TokenLimits::default(), r#"{"type":"get_login_providers"}"#), Ok(()));
+        for (line, is_login) in [
+            (r#"{"type":"prompt","message":"/mcp  login docs"}"#, true),
+            (r#"{"type":"follow_up","message":"/mcp logout docs"}"#, true),
+            (r#"{"type":"prompt","message":"/mcp reconnect docs"}"#, false),
+            (r#"{"type":"prompt","message":"say /mcp login"}"#, false),
+        ] {
+            assert_eq!(check(TokenLimits::default(), line).is_err(), is_login, "{line}");
+            assert_eq!(check(TokenLimits::none(), line), Ok(()));
+        }
     }
 
     #[test]

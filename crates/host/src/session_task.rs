@@ -67,6 +67,8 @@ struct SessionTask {
     id: String,
     owner: Arc<Principal>,
     directory: PathBuf,
+    /// Whether servers of the Model Context Protocol are connected.
+    connects_mcp: bool,
     runner: Runner,
     /// The gate of a session without an outlet, which stays open.
     _open_gate: watch::Sender<bool>,
@@ -148,6 +150,7 @@ impl SessionTask {
         Box::new(Self {
             id,
             directory: options.tool_environment.directory.clone(),
+            connects_mcp: options.built_in.is_some(),
             runner: Runner::new(options, gate),
             _open_gate: open_gate,
             limits,
@@ -367,7 +370,8 @@ impl SessionTask {
             false => {
                 let model = self.runner.engine.state().model.map(|model| (model.provider, model.id));
                 let tools = self.runner.engine.offered_tools().collect();
-                let facts = SessionFacts { directory: &self.directory, tools, model };
+                let connects_mcp = self.connects_mcp;
+                let facts = SessionFacts { directory: &self.directory, tools, model, connects_mcp };
                 principal.check_effects(command, &self.owner.limits, &facts)
             }
         });

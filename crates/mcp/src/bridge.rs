@@ -24,13 +24,13 @@ use pi_rpc_config::mcp::{McpEntry, McpExposure, McpValues};
 use pi_rpc_extension::{BuiltIn, BuiltInOutput, BuiltInSession};
 use pi_rpc_protocol::{
     AgentToolResult, ExtensionCommand, ExtensionDone, ExtensionFailed, ExtensionQuery, ExtensionRegister,
-    ExtensionSetActiveTools, ExtensionTool, ExtensionToolCall, ExtensionToolResult, HookName, QueryKind,
-    ToExtension, ToolExposure,
+    ExtensionSetActiveTools, ExtensionTool, ExtensionToolCall, ExtensionToolResult, HookName, NotifyType,
+    QueryKind, ToExtension, ToolExposure,
 };
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    path::PathBuf,
+    path::{Path, PathBuf},
     pin::Pin,
     sync::Arc,
     time::{Duration, SystemTime},
@@ -41,8 +41,13 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-/// The name of the tool that finds others, and of the command that shows the servers.
-const SEARCH: &str = "tool_search";
+/// The name of the tool that finds others.
+pub const SEARCH_TOOL: &str = "tool_search";
+
+/// The name of the tool that runs scripts.
+pub const SCRIPT_TOOL: &str = "codemode";
+
+/// The name of the command that shows the servers.
 const COMMAND: &str = "mcp";
 
 /// The file for what servers log, in the agent directory.
@@ -50,7 +55,7 @@ pub const LOG: &str = "mcp.log";
 
 /// The tools of the bridge itself.
 pub const BRIDGE_TOOLS: [&str; 5] =
-    [SEARCH, CODEMODE, resources::TOOLS[0], resources::TOOLS[1], resources::TOOLS[2]];
+    [SEARCH_TOOL, SCRIPT_TOOL, resources::TOOLS[0], resources::TOOLS[1], resources::TOOLS[2]];
 
 /// How long the first run waits for servers with declared tools, and a search for all.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -64,7 +69,7 @@ const LOGIN_CHECK: Duration = Duration::from_secs(1);
 /// How many lists of tools in a row are read while a server keeps changing them, a second between them.
 const RELIST_PAUSE: Duration = Duration::from_secs(1);
 
-use scripts::{CODEMODE, Scripts, codemode_tool};
+use scripts::{Scripts, codemode_tool};
 use tool_search::search_tool;
 
 /// Connects the servers of a session.
@@ -76,14 +81,24 @@ pub struct McpBridge {
     values: Arc<McpValues>,
     /// The agent directory, with the log of servers and the logins.
     agent: PathBuf,
-    offers_resources: bool,
     /// What runs scripts; `None`: there are none, and their servers are deferred.
     program: Option<SandboxProgram>,
+    /// Whether there are tools for resources.
+    pub offers_resources: bool,
+    /// Whether scripts are offered from the start where a server has tools for them.
+    pub offers_scripts: bool,
+    /// What the user is told at the start, each by itself.
+    pub notices: Vec<String>,
+    /// Whether a file may be read as a resource; `None`: any.
+    pub admits_file: Option<FileCheck>,
 }
+
+/// Decides about the path of a file.
+pub type FileCheck = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 impl McpBridge {
     /// These servers; `errors`: what is wrong with the files, for the user; `agent`: the directory of the log and of logins; `program`:
-    /// what runs scripts, where they are possible.
+    /// what runs scripts, where they are possible. All else is as usual.
     pub fn new(
         servers: Vec<McpEntry>,
         errors: Vec<String>,
@@ -91,12 +106,17 @@ impl McpBridge {
         agent: PathBuf,
         program: Option<SandboxProgram>,
     ) -> Self {
-        Self { servers, errors, values: Arc::new(values), agent, offers_resources: true, program }
-    }
-
-    /// The same without tools for resources.
-    pub fn without_resources(self) -> Self {
-        Self { offers_resources: false, ..self }
+        Self {
+            servers,
+            errors,
+            values: Arc::new(values),
+            agent,
+            program,
+            offers_resources: true,
+            offers_scripts: true,
+            notices: Vec::new(),
+            admits_file: None,
+        }
     }
 }
 
@@ -117,6 +137,9 @@ impl BuiltIn for McpBridge {
             values: self.values.clone(),
             surroundings,
             offers_resources: self.offers_resources,
+            offers_scripts: self.offers_scripts,
+            first_notices: self.notices.clone(),
+            admits_file: self.admits_file.clone(),
             program: self.program.clone(),
             scripts: Scripts::default(),
             calls: HashMap::new(),
@@ -187,6 +210,9 @@ struct Running {
     values: Arc<McpValues>,
     surroundings: Surroundings,
     offers_resources: bool,
+    offers_scripts: bool,
+    first_notices: Vec<String>,
+    admits_file: Option<FileCheck>,
     program: Option<SandboxProgram>,
     scripts: Scripts,
     calls: HashMap<String, AbortHandle>,
@@ -310,6 +336,9 @@ impl Running {
                         self.start(at);
                     }
                 }
+                for notice in std::mem::take(&mut self.first_notices) {
+                    self.notify(notice, NotifyType::Warning).await;
+                }
                 self.report_problems().await;
             }
             ToExtension::Hook(hook) => {
@@ -319,11 +348,11 @@ impl Running {
                 }
                 self.wait(Waiting::Run(hook.id)).await;
             }
-            ToExtension::ToolCall(call) if call.tool_name == SEARCH => self.begin_search(call).await,
+            ToExtension::ToolCall(call) if call.tool_name == SEARCH_TOOL => self.begin_search(call).await,
             ToExtension::ToolCall(call) if resources::TOOLS.contains(&&*call.tool_name) => {
                 self.wait(Waiting::Resources(call)).await;
             }
-            ToExtension::ToolCall(call) if call.tool_name == CODEMODE => self.begin_script(call).await,
+            ToExtension::ToolCall(call) if call.tool_name == SCRIPT_TOOL => self.begin_script(call).await,
             ToExtension::ToolCall(call) => self.call(call, false).await,
             ToExtension::Cancel(cancel) => {
                 if let Some(call) = self.calls.remove(&cancel.id) {
@@ -354,11 +383,10 @@ impl Running {
         let has_scripts = self.program.is_some();
         let enabled = || self.servers.iter().map(|server| &server.entry).filter(|entry| entry.is_enabled);
         if has_scripts {
-            tools.push(codemode_tool(enabled().any(|entry| entry.has_exposure(McpExposure::Codemode))));
+            let is_used = enabled().any(|entry| entry.has_exposure(McpExposure::Codemode));
+            tools.push(codemode_tool(is_used && self.offers_scripts));
         }
-        if enabled().any(|entry| needs_search(entry, has_scripts)) {
-            tools.push(search_tool());
-        }
+        tools.push(search_tool(enabled().any(|entry| needs_search(entry, has_scripts))));
         if let Some(exposure) = self.resource_exposure() {
             tools.extend(resources::definitions(exposure != McpExposure::Direct));
         }
@@ -557,7 +585,7 @@ impl Running {
     async fn stop_waiting(&mut self) {
         if self.waiting.iter().any(|it| matches!(it, Waiting::Run(_))) {
             let text = "MCP servers are still connecting; their tools become available once connected.";
-            self.notify(text.to_owned(), pi_rpc_protocol::NotifyType::Info).await;
+            self.notify(text.to_owned(), NotifyType::Info).await;
         }
         let (late, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(Waiting::is_limited);
         self.waiting = waiting;

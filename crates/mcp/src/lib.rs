@@ -40,7 +40,7 @@ mod status;
 mod stdio;
 mod tool;
 
-pub use bridge::{BRIDGE_TOOLS, LOG, McpBridge};
+pub use bridge::{BRIDGE_TOOLS, FileCheck, LOG, McpBridge, SCRIPT_TOOL, SEARCH_TOOL};
 #[cfg(feature = "acp")]
 pub use client_servers::McpTools;
 pub use naming::tool_prefix;

@@ -102,9 +102,10 @@ impl Running {
         let mut sources: Vec<Source> = sources.collect();
         sources.sort_by(|one, other| by_name(&one.name, &other.name));
         let (output, events, id) = (self.output.clone(), self.events.downgrade(), call.id.clone());
+        let admits_file = self.admits_file.clone();
         let task = tokio::spawn(async move {
             let done = match call.tool_name.as_str() {
-                READ => read(&sources, &call.arguments).await,
+                READ => read(&sources, &call.arguments, admits_file).await,
                 LIST => list(&sources, &call, "resources/list", "resources").await,
                 _ => list(&sources, &call, "resources/templates/list", "resourceTemplates").await,
             };
@@ -249,9 +250,33 @@ fn is_interface(item: &JsonObject) -> bool {
         || kind.contains(";profile=mcp-app")
 }
 
-async fn read(sources: &[Source], arguments: &JsonObject) -> Result<AgentToolResult, String> {
+/// The scheme of files.
+const FILE: &str = "file:";
+
+/// Checks that a resource is no file that the session may not have read. What is behind any other URI is the server's to know.
+async fn check_file(uri: &str, admits_file: Option<FileCheck>) -> Result<(), String> {
+    let is_file = uri.get(..FILE.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(FILE));
+    let Some(admits_file) = admits_file.filter(|_| is_file) else { return Ok(()) };
+    let path = reqwest::Url::parse(uri).ok().and_then(|url| url.to_file_path().ok());
+    let is_admitted = match path {
+        // Looks at links on the disk.
+        Some(path) => tokio::task::spawn_blocking(move || admits_file(&path)).await.unwrap_or(false),
+        None => false,
+    };
+    match is_admitted {
+        true => Ok(()),
+        false => Err("uri: expected a file below the roots of the token".to_owned()),
+    }
+}
+
+async fn read(
+    sources: &[Source],
+    arguments: &JsonObject,
+    admits_file: Option<FileCheck>,
+) -> Result<AgentToolResult, String> {
     let server = argument(arguments, "server")?.ok_or("server must be provided")?;
     let uri = argument(arguments, "uri")?.ok_or("uri must be provided")?;
+    check_file(&uri, admits_file).await?;
     let source = find(sources, &server)?;
     let answer = ask(&source.client, "resources/read", json!({ "uri": uri })).await;
     let mut answer = answer.map_err(|error| error.to_string())?;

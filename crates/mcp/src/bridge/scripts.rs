@@ -20,9 +20,6 @@ use pi_rpc_protocol::{
 use std::sync::LazyLock;
 use tokio::sync::Semaphore;
 
-/// The name of the tool.
-pub(super) const CODEMODE: &str = "codemode";
-
 /// The kind of entry that has what a script has stored. Source: observed.
 const STORE: &str = "codemode-store";
 
@@ -192,7 +189,7 @@ impl RunningScript {
         let Some(tools) = self.query(QueryKind::Tools).await else { return };
         let tools = tools.get("tools").cloned().unwrap_or_default();
         let tools: Vec<QueriedTool> = serde_json::from_value(tools).unwrap_or_default();
-        self.tools = tools.into_iter().filter(|tool| tool.callable && tool.name != CODEMODE).collect();
+        self.tools = tools.into_iter().filter(|tool| tool.callable && tool.name != SCRIPT_TOOL).collect();
         let Some(entries) = self.query(QueryKind::Entries).await else { return };
         let script = Script {
             code,
@@ -531,8 +528,8 @@ pub(super) fn codemode_tool(is_active: bool) -> ExtensionTool {
     let guideline = "Use codemode for several calls that belong together: side by side with Promise.allSettled, one after another, or \
                      to reduce large results before you read them.";
     ExtensionTool {
-        name: CODEMODE.to_owned(),
-        label: Some(CODEMODE.to_owned()),
+        name: SCRIPT_TOOL.to_owned(),
+        label: Some(SCRIPT_TOOL.to_owned()),
         description: DESCRIPTION.to_owned(),
         parameters: parameters.as_object().cloned().unwrap_or_default(),
         path: None,

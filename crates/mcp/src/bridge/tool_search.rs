@@ -6,7 +6,7 @@ use crate::{
     naming::namespace,
     search::{Document, rank, schema_text},
 };
-use pi_rpc_protocol::JsonObject;
+use pi_rpc_protocol::QueriedTool;
 
 /// How many tools a search loads without `limit`.
 const SEARCH_LIMIT: usize = 8;
@@ -42,46 +42,23 @@ impl Running {
 
     /// Declares the tools that match and are not declared yet.
     pub(super) async fn search(&self, call: String, search: Search, tools: Value) {
-        let listed = tools.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let name = |tool: &Value| tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let is_active = |tool: &&Value| tool.get("active") == Some(&Value::Bool(true));
-        let mut active: Vec<String> = listed.iter().filter(is_active).map(name).collect();
-        let mut candidates = Vec::new();
-        let mut documents = Vec::new();
-        for server in &self.servers {
-            let instructions = match &server.state {
-                State::Connected(connected) => connected.instructions.as_deref(),
-                _ => continue,
-            };
-            let entry = &server.entry;
-            let about =
-                [Some(namespace(&entry.name)), entry.description.clone(), instructions.map(str::to_owned)];
-            let about = about.into_iter().flatten().collect::<Vec<_>>().join(" ");
-            for (name, tool) in &server.tools {
-                let exposure = entry.exposure_of(&tool.name);
-                let is_searched = matches!(exposure, McpExposure::Codemode | McpExposure::Deferred);
-                if is_searched && !active.contains(name) {
-                    documents.push(document(name, &tool.description, &tool.parameters, about.clone()));
-                    candidates.push((name.clone(), tool.description.clone()));
-                }
-            }
-        }
-        if self.resource_exposure().is_some_and(|exposure| exposure != McpExposure::Direct) {
-            for tool in super::resources::definitions(true) {
-                if !active.contains(&tool.name) {
-                    documents.push(document(&tool.name, &tool.description, &tool.parameters, String::new()));
-                    candidates.push((tool.name, tool.description));
-                }
-            }
-        }
+        let listed = tools.get("tools").cloned().unwrap_or_default();
+        let listed: Vec<QueriedTool> = serde_json::from_value(listed).unwrap_or_default();
+        let (declared, others): (Vec<_>, Vec<_>) = listed.into_iter().partition(|tool| tool.active);
+        let mut active: Vec<String> = declared.into_iter().map(|tool| tool.name).collect();
+        // What is not declared and can be called nevertheless waits for a search.
+        let candidates: Vec<QueriedTool> = others.into_iter().filter(|tool| tool.callable).collect();
+        let documents: Vec<Document> =
+            candidates.iter().map(|tool| document(tool, self.text_of_server(&tool.name))).collect();
         let ranked = rank(&search.query, &documents, search.limit);
         let loaded: Vec<_> = ranked.iter().filter_map(|at| candidates.get(*at)).collect();
-        let names: Vec<String> = loaded.iter().map(|(name, _)| name.clone()).collect();
+        let names: Vec<String> = loaded.iter().map(|tool| tool.name.clone()).collect();
         let shown = match loaded.len() {
             0 => "No matching tools found.".to_owned(),
             count => {
-                let lines = loaded.iter().map(|(name, description)| {
-                    format!("\n- {name}: {}", description.lines().next().unwrap_or_default())
+                let lines = loaded.iter().map(|tool| {
+                    let first = tool.description.lines().next().unwrap_or_default();
+                    format!("\n- {}: {first}", tool.name)
                 });
                 let s = if count == 1 { "" } else { "s" };
                 format!(
@@ -102,17 +79,29 @@ impl Running {
         };
         self.output.send(ExtensionToolResult { id: call, result, is_error: None }).await;
     }
+
+    /// What is said of the server of a tool; nothing for other tools.
+    fn text_of_server(&self, tool: &str) -> String {
+        let has = |server: &&Server| server.tools.iter().any(|(name, _)| name == tool);
+        let Some(server) = self.servers.iter().find(has) else { return String::new() };
+        let instructions = match &server.state {
+            State::Connected(connected) => connected.instructions.clone(),
+            _ => None,
+        };
+        let about = [Some(namespace(&server.entry.name)), server.entry.description.clone(), instructions];
+        about.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// A tool, as it is searched.
-fn document(name: &str, description: &str, parameters: &JsonObject, server_text: String) -> Document {
-    let mut parts = vec![description.to_owned()];
-    schema_text(&Value::Object(parameters.clone()), &mut parts);
-    Document { name: name.to_owned(), text: parts.join(" "), server_text }
+fn document(tool: &QueriedTool, server_text: String) -> Document {
+    let mut parts = vec![tool.description.clone()];
+    schema_text(&Value::Object(tool.parameters.clone()), &mut parts);
+    Document { name: tool.name.clone(), text: parts.join(" "), server_text }
 }
 
-/// The tool that finds tools that are not declared.
-pub(super) fn search_tool() -> ExtensionTool {
+/// The tool that finds tools that are not declared; `is_active`: it is offered from the start.
+pub(super) fn search_tool(is_active: bool) -> ExtensionTool {
     let parameters = json!({
         "type": "object",
         "required": ["query"],
@@ -122,8 +111,8 @@ pub(super) fn search_tool() -> ExtensionTool {
         },
     });
     ExtensionTool {
-        name: SEARCH.to_owned(),
-        label: Some(SEARCH.to_owned()),
+        name: SEARCH_TOOL.to_owned(),
+        label: Some(SEARCH_TOOL.to_owned()),
         description: "Finds tools that were not declared to you, such as those of MCP servers, by words of their names and \
                       descriptions, and declares the best matches for your next call. Use it before you conclude that there \
                       is no tool for something."
@@ -133,7 +122,7 @@ pub(super) fn search_tool() -> ExtensionTool {
         prompt_snippet: Some("Search for tools that are not declared yet and declare the matches".to_owned()),
         prompt_guidelines: None,
         sequential: Some(true),
-        inactive: None,
+        inactive: (!is_active).then_some(true),
         exposure: Some(ToolExposure::ModelOnly),
         output_schema: None,
         runs_scripts: None,

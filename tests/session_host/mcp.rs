@@ -1,0 +1,82 @@
+//! Servers of MCP in sessions of a host: who may have them, and where they may work.
+
+use crate::{
+    host_support::hello,
+    serve_support::binary,
+    tcp_support::{TcpHost, WsClient},
+};
+use serde_json::{Value, json};
+use std::{fs, path::Path};
+
+/// The entries of scripted servers, each in its folder: `here`, `inside` of the root, and `outside`.
+fn write_servers(home: &Path) {
+    let script = json!({ "tools": [{ "name": "t", "calls": [[{ "text": "from the server" }]] }] });
+    fs::write(home.join("mcp-script.json"), script.to_string()).unwrap();
+    let entry = |cwd: Option<&str>| {
+        let mut entry = json!({
+            "command": binary(), "args": ["mock-mcp", "--script", home.join("mcp-script.json")], "exposure": "direct",
+        });
+        if let Some(cwd) = cwd {
+            entry["cwd"] = cwd.into();
+        }
+        entry
+    };
+    let servers =
+        json!({ "here": entry(None), "inside": entry(Some("inner")), "outside": entry(Some("../root2")) });
+    for folder in [".pi/agent", "root/inner", "root2"] {
+        fs::create_dir_all(home.join(folder)).unwrap();
+    }
+    fs::write(home.join(".pi/agent/mcp.json"), json!({ "mcpServers": servers }).to_string()).unwrap();
+}
+
+/// A host with those servers, whose token `secret` has the first limits and `other` the second.
+fn host(limits: impl FnOnce(&str) -> Vec<Value>) -> TcpHost {
+    TcpHost::start_prepared(&hello(), limits, &[], write_servers)
+}
+
+/// The servers whose tools a session offers.
+fn servers(client: &mut WsClient, session: &str) -> Vec<String> {
+    client.send(&json!({ "type": "prompt", "id": 9, "message": "Hi", "sessionId": session }));
+    let system = client.find(|frame| frame["message"]["role"] == "system" && frame["type"] == "message_end");
+    let tools = system["message"]["toolsAdded"].as_array().unwrap();
+    let names = tools.iter().filter_map(|tool| tool["name"].as_str().unwrap().strip_prefix("mcp__"));
+    names.map(|name| name.split("__").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn token_forbids_servers_and_narrows_them() {
+    for (limits, expected) in [
+        (json!({}), &["here", "inside", "outside"][..]),
+        (json!({ "mcp": true }), &["here", "inside", "outside"]),
+        (json!({ "mcp": false }), &[]),
+        (json!({ "tools": ["read"] }), &[]),
+        (json!({ "tools": ["read", "mcp__inside__*"] }), &["inside"]),
+    ] {
+        let host = host(|_| vec![limits.clone()]);
+        let mut client = host.client("secret");
+        let session = client.open(&json!({ "cwd": host.dir.path().join("root") }));
+        assert_eq!(servers(&mut client, &session), expected, "{limits}");
+    }
+}
+
+#[test]
+fn servers_stay_below_the_roots() {
+    let host = host(|here| vec![json!({ "roots": [format!("{here}/root")] })]);
+    let mut client = host.client("secret");
+    let session = client.open(&json!({ "cwd": host.dir.path().join("root") }));
+    assert_eq!(servers(&mut client, &session), ["here", "inside"]);
+}
+
+#[test]
+fn forbidden_token_runs_no_session_with_servers() {
+    let host = host(|_| vec![json!({}), json!({ "mcp": false, "sees_all": true })]);
+    let mut owner = host.client("secret");
+    let session = owner.open(&json!({ "cwd": host.dir.path().join("root") }));
+    let mut other = host.client("other");
+    other.request(&json!({ "type": "attach_session", "id": 1, "sessionId": session }));
+    let prompt = json!({ "type": "prompt", "id": 2, "message": "Hi", "sessionId": session });
+    let text = "forbidden_tool: prompt: the session connects MCP servers, which the token forbids (`mcp`)";
+    assert_eq!(other.refused(&prompt), text);
+    let login = json!({ "type": "prompt", "id": 3, "message": "/mcp login here", "sessionId": session });
+    assert_eq!(owner.refused(&login), "forbidden_tool: prompt: the token lacks the limit `logins`");
+}
