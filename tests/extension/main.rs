@@ -38,3 +38,4 @@ mod sessions;
 mod tools;
 mod tools_pi1;
 mod unloaded;
+mod virtual_models;

@@ -106,16 +106,82 @@ test("a provider may be given as an object", async (t) => {
   assert.deepEqual([name, config.name, config.models, streams], ["mine", "Mine", [{ id: "m", api: "own" }], true]);
 });
 
-test("servers of MCP and virtual models are told to be missing, once", async (t) => {
+test("servers of MCP are told to be missing, once", async (t) => {
   const server = await started({
     test: t,
     extensions: [
       (pi) => {
         pi.registerMcpServer("m", { command: "x" });
         pi.registerMcpServer("m", { command: "x" });
-        pi.registerVirtualModel({ provider: "p", id: "v" });
       },
     ],
   });
-  assert.deepEqual(server.of("error").map(({ event }) => event), ["register_mcp_server", "register_virtual_model"]);
+  assert.deepEqual(server.of("error").map(({ event }) => event), ["register_mcp_server"]);
+});
+
+const USABLE = [
+  { model: { provider: "lab", id: "m", api: "own" }, usable: true },
+  { model: { provider: "lab", id: "keyless", api: "own" }, usable: true },
+  { model: { provider: "none", id: "k", api: "own" }, usable: false },
+  { model: { provider: "router", id: "auto", api: "pi-virtual" }, usable: true },
+];
+const ROUTER = (pi) => {
+  pi.registerVirtualModel({
+    provider: "router",
+    id: "auto",
+    name: "Auto",
+    thinkingLevels: ["low", "high"],
+    route: ({ thinkingLevel, reason, previous, failed, state, messages, signal }, ctx) => {
+      const target = messages.at(-1).content;
+      if (target === "throw") throw new Error("no way today");
+      const [provider, id] = target.split("/");
+      const told = [thinkingLevel, reason, previous?.model.id, failed?.message.errorMessage, signal.aborted, ctx.mode];
+      return { model: ctx.modelRegistry.find(provider, id) ?? { provider, id }, thinkingLevel: "medium", state: { told, before: state } };
+    },
+  });
+  pi.registerCommand("gone", { handler: () => pi.unregisterVirtualModel("router", "auto") });
+};
+const routed = (target, more = {}) => ({
+  type: "model_route",
+  model: USABLE[3].model,
+  thinkingLevel: "high",
+  reason: "user",
+  messages: [{ role: "user", content: target, timestamp: 1 }],
+  ...more,
+});
+
+test("a virtual model is registered, and routes requests to others", async (t) => {
+  const entries = [];
+  const answers = {
+    models: { models: USABLE },
+    register_virtual_model: () => ({}),
+    entries: () => ({ header: { id: "s1" }, leafId: entries.at(-1)?.id ?? null, entries }),
+  };
+  const server = await started({ test: t, extensions: [ROUTER], answers });
+  const { id, ...told } = await server.hear("register_virtual_model");
+  const expected = { provider: "router", modelId: "auto", name: "Auto", thinkingLevels: ["low", "high"], path: server.paths[0] };
+  assert.deepEqual(told, { type: "register_virtual_model", ...expected });
+
+  const first = await server.hook(routed("lab/m"));
+  assert.deepEqual(first, { route: { provider: "lab", modelId: "m", thinkingLevel: "medium" } });
+  const { customType, data } = await server.hear("append_entry");
+  assert.equal(customType, "pi.virtual-model-state");
+  assert.deepEqual(data, { provider: "router", modelId: "auto", state: { told: ["high", "user", null, null, false, "rpc"] } });
+
+  const failed = { role: "assistant", provider: "lab", model: "m", stopReason: "error", errorMessage: "busy", content: [], timestamp: 1 };
+  const answered = { ...failed, stopReason: "stop", errorMessage: undefined };
+  await server.hook(routed("lab/m", { reason: "retry", failed, messages: [answered, { role: "user", content: "lab/m", timestamp: 2 }] }));
+  assert.deepEqual((await server.hear("append_entry")).data.state.told, ["high", "retry", "m", "busy", false, "rpc"]);
+  await server.hook(routed("lab/m", { reason: "direct" }));
+  assert.deepEqual(server.of("append_entry"), []);
+
+  for (const [target, why] of [
+    ["throw", "no way today"],
+    ["router/auto", "Virtual model router/auto routed to router/auto, which is not a physical model."],
+    ["lab/none", "Virtual model router/auto routed to lab/none, which is not a physical model."],
+    ["none/k", "Virtual model router/auto routed to none/k, which has no credentials."],
+  ]) {
+    const { type, error } = await server.ask({ type: "hook", hook: routed(target) });
+    assert.deepEqual([type, error], ["failed", why]);
+  }
 });

@@ -13,6 +13,7 @@ use super::{
     models_file::{self, Providers},
     pattern::ModelFilter,
     settings::settings_object,
+    virtual_models::VirtualModel,
 };
 use pi_rpc_files::{confinement::Confinement, regular_files::CONFIGURATION, secrets::Secrets};
 use pi_rpc_protocol::{Dialect, DialectExtensionApi, JsonObject};
@@ -66,6 +67,8 @@ pub struct Config {
     pub(super) configured: Providers,
     /// Providers that extensions have registered.
     pub(super) registered: Providers,
+    /// Virtual models that extensions have registered.
+    pub(super) virtual_models: Vec<VirtualModel>,
     /// Whether only models of registered providers exist.
     pub(super) only_registered: bool,
     /// The only models that there are; `None`: all.
@@ -153,6 +156,7 @@ pub fn load_with_policy(sources: Sources, secrets: Secrets, policy: ProjectPolic
         keys,
         configured: Providers::new(),
         registered: Providers::new(),
+        virtual_models: Vec::new(),
         only_registered: false,
         model_filter: None,
         approval,

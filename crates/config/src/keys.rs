@@ -13,6 +13,7 @@ use super::{
     login_kinds::AVAILABLE,
     login_use::{has_passed, login_use},
     models_file::{Override, ProviderKeys, Providers},
+    pattern::full_id,
     value::{interpolate, resolve},
 };
 use pi_rpc_files::secrets::{Secrets, names_key};
@@ -60,6 +61,10 @@ pub struct Keys {
     withholds_commands: bool,
     /// Providers whose extensions answer for the models, with any API.
     streams: BTreeSet<String>,
+    /// Providers of virtual models alone, which need no key.
+    keyless: BTreeSet<String>,
+    /// Full ids of virtual models, whose requests are sent to others.
+    virtual_models: BTreeSet<String>,
     /// Known secrets, to be redacted.
     pub(super) secrets: Secrets,
 }
@@ -169,6 +174,14 @@ impl Keys {
         }
     }
 
+    /// Adds a virtual model; `is_keyless`: its provider has no others.
+    pub(super) fn add_virtual(&mut self, model: &Model, is_keyless: bool) {
+        self.virtual_models.insert(full_id(model));
+        if is_keyless {
+            self.keyless.insert(model.provider.clone());
+        }
+    }
+
     /// Adds the key of the command line for `provider`, which precedes all others.
     #[must_use]
     pub fn with_cli_key(mut self, provider: &str, key: &str) -> Self {
@@ -198,6 +211,7 @@ impl Keys {
     pub fn is_configured(&self, provider: &str) -> bool {
         let configured = self.providers.get(provider);
         self.cli_key(provider).is_some()
+            || self.keyless.contains(provider)
             || self.logins.get(provider).as_ref().is_some_and(Login::has_key)
             || self.late_key(provider).is_some()
             || (provider == aws::AMAZON_BEDROCK && aws::is_configured(&self.environment_of(provider)))
@@ -262,7 +276,8 @@ impl Keys {
     ///
     /// The API is not supported.
     pub fn check_api(&self, model: &Model) -> Result<(), CredentialError> {
-        match Api::parse(&model.api).is_some() || self.streams.contains(&model.provider) {
+        let is_virtual = || self.virtual_models.contains(&full_id(model));
+        match Api::parse(&model.api).is_some() || self.streams.contains(&model.provider) || is_virtual() {
             true => Ok(()),
             false => Err(CredentialError::Api(model.api.clone())),
         }

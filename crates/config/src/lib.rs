@@ -81,6 +81,7 @@ pub mod settings;
 pub mod thinking;
 mod unhonoured;
 mod value;
+pub mod virtual_models;
 
 pub use approval::{Approval, ExtensionDecision, ProjectCode, WithheldCode};
 pub use credential_error::CredentialError;
@@ -100,3 +101,4 @@ pub use select::{
 };
 pub use settings::Settings;
 pub use unhonoured::{Effect, UnhonouredSetting, missing_text, unhonoured_in, unhonoured_settings};
+pub use virtual_models::VirtualModel;

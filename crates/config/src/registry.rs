@@ -28,6 +28,12 @@ impl Config {
             false => models(&self.configured, base, &wanted),
         };
         apply_registered(&mut models, &self.registered, base, &wanted);
+        for own in self.virtual_models.iter().filter(|own| wanted(&own.model.provider)) {
+            let is_hidden =
+                |it: &Endpoint| it.model.provider == own.model.provider && it.model.id == own.model.id;
+            models.retain(|it| !is_hidden(it));
+            models.push(endpoint(own.entry(), base));
+        }
         if let Some(filter) = &self.model_filter {
             models.retain(|endpoint| filter.admits(&endpoint.model));
         }

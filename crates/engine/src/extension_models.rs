@@ -2,7 +2,10 @@
 
 use crate::{
     core::Engine,
-    extensions::{host::ProviderChange, process::FailureSource},
+    extensions::{
+        host::{ChangedProvider, ProviderChange},
+        process::FailureSource,
+    },
     io::ModelSelection,
     model_choices::{ModelChoice, ModelPreference},
 };
@@ -12,7 +15,7 @@ impl Engine {
     /// Handles the result of adding, changing or removing a provider.
     pub(crate) fn on_provider_changed(&mut self, provided: Result<Vec<ModelChoice>, String>) {
         let change = self.extensions.take_provider_change(provided.is_ok());
-        let Some(ProviderChange { process, id, path, .. }) = change else { return };
+        let Some(ProviderChange { process, id, path, kind, .. }) = change else { return };
         match provided {
             Ok(models) => {
                 self.models.all = models;
@@ -27,9 +30,13 @@ impl Engine {
             Err(text) => {
                 if id.is_none() {
                     let place = self.extensions.place_of(process).unwrap_or_default();
+                    let event = match kind {
+                        ChangedProvider::Provider { .. } => REGISTER_PROVIDER,
+                        ChangedProvider::VirtualModel { .. } => REGISTER_VIRTUAL_MODEL,
+                    };
                     let source = match &path {
-                        Some(path) => FailureSource::File(path, REGISTER_PROVIDER),
-                        None => FailureSource::Extension(place, REGISTER_PROVIDER),
+                        Some(path) => FailureSource::File(path, event),
+                        None => FailureSource::Extension(place, event),
                     };
                     self.report_failure(source, &text);
                 }
@@ -73,3 +80,6 @@ impl Engine {
 
 /// Stands for the event in an `extension_error`.
 const REGISTER_PROVIDER: &str = "register_provider";
+
+/// Stands for the event in an `extension_error`.
+const REGISTER_VIRTUAL_MODEL: &str = "register_virtual_model";

@@ -268,6 +268,11 @@ impl Engine {
             Hook::Context { event, is_changed } => {
                 self.request_hooked_answer(is_changed.then_some(event.messages));
             }
+            Hook::ModelRoute { call, outcome, .. } => {
+                let unrouted = || Err(errors::virtual_model_unrouted(self.dialect.base()));
+                let route = outcome.unwrap_or_else(unrouted);
+                self.send_routed_request(*call, route);
+            }
             Hook::MessageEnd { event, is_changed } => self.append_hooked_message(event.message, is_changed),
             Hook::UserBash { failure, result, command, .. } => {
                 self.on_shell_hooked(*command, failure, result)

@@ -5,9 +5,10 @@ use pi_rpc_machine::Violation;
 use pi_rpc_model::types::{StreamEvent, ToolSpec};
 use pi_rpc_prompt::Commands;
 use pi_rpc_protocol::{
-    AgentMessage, AgentToolResult, Dialect, Emission, ExtensionAnswer, ExtensionQuery, FromExtension,
-    HookEvent, Inbound, JsonObject, LineError, LoginMethod, LoginProvider, Model, RpcExtensionUIRequest,
-    RpcExtensionUIResponse, SlashCommand, ThinkingLevel, ToExtension, Usage, errors,
+    AgentMessage, AgentToolResult, Dialect, Emission, ExtensionAnswer, ExtensionQuery,
+    ExtensionRegisterVirtualModel, FromExtension, HookEvent, Inbound, JsonObject, LineError, LoginMethod,
+    LoginProvider, Model, RpcExtensionUIRequest, RpcExtensionUIResponse, SlashCommand, ThinkingLevel,
+    ToExtension, Usage, errors,
 };
 use pi_rpc_session::{OpenedSession, Tree, Write};
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -151,7 +152,7 @@ pub enum Input {
         /// The answer.
         answer: Box<ExtensionAnswer>,
     },
-    /// The result of the [`Output::ChangeProvider`] just polled: all models now, those from before at the same places.
+    /// The result of the [`Output::ChangeProvider`] or [`Output::ChangeVirtualModel`] just polled: all models now, those from before at the same places.
     ProviderChanged(Result<Vec<ModelChoice>, String>),
     /// The result of the [`Output::SelectModel`] just polled.
     ModelSelected(Result<ModelSelection, String>),
@@ -298,6 +299,16 @@ pub enum Output {
         /// Whether the extension streams the answers of its models, so that the server requests none of them.
         streams: bool,
     },
+    /// Adds or changes a virtual model of an extension; without a `definition`, removes it. Answered by
+    /// [`Input::ProviderChanged`].
+    ChangeVirtualModel {
+        /// The id of the provider that lists it.
+        provider: String,
+        /// The model's id.
+        id: String,
+        /// The model as the extension has it.
+        definition: Option<Box<ExtensionRegisterVirtualModel>>,
+    },
     /// Selects the model to begin with among all models, after extensions have added some before the session began.
     /// Answered by [`Input::ModelSelected`].
     SelectModel,
@@ -356,6 +367,11 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// Whether it is the next message of the conversation.
+    pub const fn is_turn(self) -> bool {
+        matches!(self, Self::Turn)
+    }
+
     /// The maximum of the answer's tokens; `None`: the model's own.
     pub const fn max_tokens(self) -> Option<u64> {
         match self {

@@ -125,6 +125,7 @@ pub mod todos;
 mod tool_result;
 mod toolbox;
 pub mod ttsr;
+mod virtual_models;
 
 pub use budget::{BudgetLimits, BudgetPlan};
 pub use core::Engine;

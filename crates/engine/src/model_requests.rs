@@ -30,9 +30,13 @@ impl Engine {
         &expected.insert_entry(ModelRequest { partial, continuation }).into_mut().partial
     }
 
-    /// Sends a request to a model.
+    /// Sends a request to a model, a virtual one's once it is routed.
     pub(crate) fn request_model(&mut self, request: ModelCall) {
         self.requests.models_made += 1;
+        let failed = self.series.failed_answer.take_if(|_| request.purpose.is_turn());
+        if self.is_virtual(&request.model) {
+            return self.route_request(request, failed);
+        }
         self.with_extensions(|host, context| host.request_model(request, context));
     }
 
@@ -73,7 +77,7 @@ impl Engine {
     /// Cancels a request of a model; returns the partial message, or `None` if the answer is complete.
     pub(crate) fn cancel_model(&mut self, call: CallId) -> Option<PartialMessage> {
         let request = self.requests.models.remove(&call)?;
-        self.with_extensions(|host, _| host.cancel_model(call));
+        self.with_extensions(|host, context| host.cancel_model(call, context));
         Some(request.partial)
     }
 

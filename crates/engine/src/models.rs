@@ -18,7 +18,12 @@ impl Engine {
     /// The supported level of the current model nearest to `wanted`; `None` in dialects without a level for models
     /// that do not think.
     pub(crate) fn clamp_level(&self, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
-        let choice = &self.models.choice();
+        self.clamp_level_of(self.models.current, wanted)
+    }
+
+    /// The supported level of the model at this place nearest to `wanted`; `None` as with [`Self::clamp_level`].
+    pub(crate) fn clamp_level_of(&self, at: usize, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
+        let choice = &self.models.all[at];
         let unset = self.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Unset;
         (choice.model.reasoning || !unset).then(|| choice.clamp(wanted))
     }

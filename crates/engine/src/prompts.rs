@@ -291,6 +291,7 @@ impl Engine {
         let inputs = prelude.into_iter().chain([AgentMessage::User(start.message)]);
         self.todos.reset_reminders();
         self.begin_budget();
+        self.series.failed_answer = None;
         let inputs = inputs.chain(waiting).chain(added).map(TurnInput::from);
         self.start_run_under(system_prompt, inputs, start.is_aborted);
         if let Some(run) = self.activity.run_mut().filter(|_| planned) {

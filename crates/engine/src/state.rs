@@ -153,7 +153,7 @@ impl Engine {
     /// How full the context is, where the model states its window. Tokens are unknown from a compaction until the next
     /// answer. Source: pi 1 source.
     pub(crate) fn context_usage(&self) -> Option<ContextUsage> {
-        let context_window = self.models.choice().model.context_window;
+        let context_window = self.limits_model().context_window;
         let (messages, compacted) = (self.store.session.messages(), self.store.session.compacted());
         let is_known = compacted == 0 || is_counted(messages, compacted);
         let tokens = is_known.then(|| context_tokens(messages, compacted));

@@ -9,12 +9,14 @@ use super::{
 };
 use pi_rpc_config::{
     self as config, Config, Environment, Keys, RegisteredProvider, RegisteredProviders, SelectionError,
-    SelectionOptions, catalogue::BUILT_IN, pattern::full_id,
+    SelectionOptions, VirtualModel, catalogue::BUILT_IN, pattern::full_id,
 };
 use pi_rpc_engine::{ModelChoice, ModelSelection, ReloadedModels};
 use pi_rpc_model::{request::Endpoint, scripted::Script};
 use pi_rpc_model_http::http::Http;
-use pi_rpc_protocol::{JsonObject, Model, QueriedModel, QueriedModels, errors};
+use pi_rpc_protocol::{
+    ExtensionRegisterVirtualModel, JsonObject, Model, QueriedModel, QueriedModels, errors,
+};
 use serde_json::Value;
 use std::{sync::Arc, vec};
 
@@ -28,16 +30,33 @@ pub struct ModelSource {
     /// Credentials without those of extensions, with the key of the command line.
     keys: Keys,
     registered: RegisteredProviders,
+    /// Virtual models of extensions.
+    virtual_models: Vec<VirtualModel>,
     /// Whether a thinking level behind a model's name applies; a resumed session has its own.
     pub names_level: bool,
 }
 
 impl ModelSource {
+    /// The configuration with what extensions have registered.
+    fn whole_config(&self) -> Config {
+        self.config.with_registered(&self.registered).with_virtual_models(&self.virtual_models)
+    }
+
+    /// The credentials of all providers, registered ones included.
+    fn all_keys(&self) -> Keys {
+        let mut keys = self.keys.clone();
+        for (name, provider) in &self.registered {
+            keys.add(name, &provider.keys, provider.streams);
+        }
+        let config = self.config.with_registered(&self.registered);
+        config.keys_with_virtual_models(keys, &self.virtual_models)
+    }
+
     /// Access to the providers, with the credentials of extensions.
     fn access(&self) -> ProviderAccess {
         ProviderAccess {
             http: self.http.clone(),
-            keys: with_registered(&self.keys, &self.registered),
+            keys: self.all_keys(),
             options: self.config.settings.request_options(&self.environment),
             http_options: self.config.settings.http_options(),
             images: ImageFitter::new(self.config.settings.resizes_images.unwrap_or(true)),
@@ -79,8 +98,16 @@ impl ModelLibrary {
         let masking = || Arc::new(Http::with_secrets(config.keys.secrets().clone()).with_proxy(proxy));
         let http = access.map_or_else(masking, |access| access.http.clone());
         let registered = RegisteredProviders::new();
-        self.source =
-            Some(ModelSource { config, wanted, environment, http, keys, registered, names_level: true });
+        self.source = Some(ModelSource {
+            config,
+            wanted,
+            environment,
+            http,
+            keys,
+            registered,
+            virtual_models: Vec::new(),
+            names_level: true,
+        });
         self
     }
 
@@ -112,16 +139,42 @@ impl ModelLibrary {
         Ok(self.choices.clone())
     }
 
+    /// Adds or changes the virtual model `id` of `provider`; without a `definition`, removes it. Returns all models, the
+    /// earlier ones at their old positions.
+    ///
+    /// # Errors
+    ///
+    /// The definition is invalid, or another model has the id.
+    pub fn provide_virtual(
+        &mut self,
+        provider: &str,
+        id: &str,
+        definition: Option<ExtensionRegisterVirtualModel>,
+    ) -> Result<Vec<ModelChoice>, String> {
+        if let Some(source) = &mut self.source {
+            let api = source.config.dialect.record().virtual_model_api;
+            let api = api.ok_or("There are no virtual models in this dialect.")?;
+            let added = definition.map(|definition| VirtualModel::new(definition, api)).transpose()?;
+            let physical =
+                source.config.with_registered(&source.registered).models_of(|name| name == provider);
+            if added.is_some() && physical.iter().any(|it| it.model.id == id) {
+                return Err(format!("Virtual model {provider}/{id} conflicts with a physical model."));
+            }
+            let is_it = |it: &VirtualModel| it.model.provider == provider && it.model.id == id;
+            source.virtual_models.retain(|it| !is_it(it));
+            source.virtual_models.extend(added);
+        }
+        self.refresh(Some(provider));
+        Ok(self.choices.clone())
+    }
+
     /// Chooses the first model of the session among configured and added ones.
     ///
     /// # Errors
     ///
     /// The command line names a model that does not exist; the text is for people.
     pub fn choose(&mut self) -> Result<ModelSelection, String> {
-        let configured = self
-            .source
-            .as_ref()
-            .and_then(|it| Some((it.config.with_registered(&it.registered), it.wanted.clone()?)));
+        let configured = self.source.as_ref().and_then(|it| Some((it.whole_config(), it.wanted.clone()?)));
         if let Some((config, wanted)) = configured {
             let selection = match config::select(&config, &wanted) {
                 Ok(selection) => selection,
@@ -178,7 +231,7 @@ impl ModelLibrary {
     /// Finds the position of a model; `Err`: why it cannot be used, where that is known.
     fn find(&mut self, provider: &str, id: &str) -> Result<usize, Option<String>> {
         let source = self.source.as_ref().ok_or(None)?;
-        let config = source.config.with_registered(&source.registered);
+        let config = source.whole_config();
         let known = config.models_of(|name| name == provider);
         let listed = known.iter().find(|endpoint| endpoint.model.id == id).cloned();
         let mut warning = None;
@@ -217,9 +270,9 @@ impl ModelLibrary {
     /// Answers an extension's query for all models, those without a credential included.
     pub fn queried_models(&self) -> QueriedModels {
         let all: Vec<QueriedModel> = match &self.source {
-            Some(ModelSource { config, keys, registered, wanted: Some(_), .. }) => {
-                let keys = with_registered(keys, registered);
-                let models = config.with_registered(registered).models().into_iter();
+            Some(source) if source.wanted.is_some() => {
+                let keys = source.all_keys();
+                let models = source.whole_config().models().into_iter();
                 let queried = |Endpoint { model, .. }| QueriedModel {
                     usable: keys.is_configured(&model.provider),
                     model: public_model(&model),
@@ -246,10 +299,7 @@ impl ModelLibrary {
 
     /// The credentials of all providers, added ones included.
     pub fn keys(&self) -> Keys {
-        self.source
-            .as_ref()
-            .map(|source| with_registered(&source.keys, &source.registered))
-            .unwrap_or_default()
+        self.source.as_ref().map(ModelSource::all_keys).unwrap_or_default()
     }
 
     /// The connections that calls of models share.
@@ -261,8 +311,7 @@ impl ModelLibrary {
     /// unusable.
     fn refresh(&mut self, changed: Option<&str>) {
         let Some(source) = &self.source else { return };
-        let config = source.config.with_registered(&source.registered);
-        let keys = with_registered(&source.keys, &source.registered);
+        let (config, keys) = (source.whole_config(), source.all_keys());
         let follows = config.dialect.record().level_follows_model;
         let settings = &config.settings;
         let access = Arc::new(source.access());
@@ -321,12 +370,4 @@ impl ModelLibrary {
         let is_it = |own: &Model| own.provider == model.provider && own.id == model.id;
         self.choices.iter().position(|choice| is_it(&choice.model))
     }
-}
-
-fn with_registered(keys: &Keys, registered: &RegisteredProviders) -> Keys {
-    let mut keys = keys.clone();
-    for (name, provider) in registered {
-        keys.add(name, &provider.keys, provider.streams);
-    }
-    keys
 }

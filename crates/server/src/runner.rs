@@ -333,6 +333,10 @@ impl Runner {
                     let provided = library.provide(&name, config, streams);
                     engine.handle(Input::ProviderChanged(provided), clock.now());
                 }
+                Output::ChangeVirtualModel { provider, id, definition } => {
+                    let provided = library.provide_virtual(&provider, &id, definition.map(|it| *it));
+                    engine.handle(Input::ProviderChanged(provided), clock.now());
+                }
                 Output::SelectModel => {
                     let selected = library.choose();
                     exit_reason = selected.as_ref().err().cloned().map(ExitReason::Refused);

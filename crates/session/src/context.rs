@@ -92,6 +92,14 @@ impl Tree {
         Outline { context, compacted, level, model, notices }
     }
 
+    /// Provider and id of the last model that was selected on the branch.
+    pub fn selected_model(&self) -> Option<(String, String)> {
+        let path = self.path();
+        let selections =
+            path.iter().rev().filter(|entry| entry.kind() == Some(SessionEntryKind::ModelChange));
+        selections.copied().find_map(model)
+    }
+
     /// Lists the entries of the branch for a compaction, from the first one that the last compaction kept.
     pub fn path_entries(&self) -> Vec<PathEntry> {
         let path = self.path();

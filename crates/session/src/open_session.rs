@@ -185,6 +185,11 @@ impl Session {
         self.model.as_ref().map(|(provider, id)| (provider.as_str(), id.as_str()))
     }
 
+    /// Provider and id of the last model that was selected on the branch, whichever has answered since.
+    pub fn selected_model(&self) -> Option<(String, String)> {
+        self.tree.selected_model()
+    }
+
     /// The thinking level that the session was opened with, if it names one.
     pub const fn level(&self) -> Option<ThinkingLevel> {
         self.level

@@ -2,7 +2,7 @@
 
 use pi_rpc_engine::{ModelChoice, ModelSelection};
 use pi_rpc_model::types::ToolSpec;
-use pi_rpc_protocol::{Dialect, JsonObject, Model, ThinkingLevel};
+use pi_rpc_protocol::{Dialect, ExtensionRegisterVirtualModel, JsonObject, Model, ThinkingLevel};
 use serde_json::json;
 
 /// Tools with plans as their command lines; `bash` never runs in parallel with other calls.
@@ -62,6 +62,32 @@ impl Models {
                     Some(known) => *known = choice,
                     None => self.all.push(choice),
                 }
+            }
+        }
+        Ok(self.all.clone())
+    }
+
+    /// Adds a virtual model, or makes it unusable.
+    pub fn provide_virtual(
+        &mut self,
+        provider: &str,
+        id: &str,
+        definition: Option<&ExtensionRegisterVirtualModel>,
+    ) -> Result<Vec<ModelChoice>, String> {
+        let api = self.dialect.record().virtual_model_api.ok_or("no virtual models in this dialect")?;
+        let is_it = |it: &ModelChoice| it.model.provider == provider && it.model.id == id;
+        let place = self.all.iter().position(is_it);
+        if let Some(gone) = place {
+            self.all[gone].unusable = Some("gone".to_owned());
+        }
+        if let Some(definition) = definition {
+            let mut choice = choice(self.dialect, id, 0);
+            provider.clone_into(&mut choice.model.provider);
+            choice.model.name.clone_from(&definition.name);
+            api.clone_into(&mut choice.model.api);
+            match place {
+                Some(place) => self.all[place] = choice,
+                None => self.all.push(choice),
             }
         }
         Ok(self.all.clone())

@@ -301,6 +301,10 @@ impl<'s> World<'s> {
                     let provided = self.models.provide(&name, config.as_ref());
                     self.engine.handle(Input::ProviderChanged(provided), at(self.now));
                 }
+                Output::ChangeVirtualModel { provider, id, definition } => {
+                    let provided = self.models.provide_virtual(&provider, &id, definition.as_deref());
+                    self.engine.handle(Input::ProviderChanged(provided), at(self.now));
+                }
                 Output::SelectModel => {
                     let selected = self.models.choose();
                     self.engine.handle(Input::ModelSelected(selected), at(self.now));

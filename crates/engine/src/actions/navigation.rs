@@ -136,7 +136,7 @@ impl Engine {
     fn summarise_branch(&mut self, call: CallId, instructions: Option<&str>, replace: bool) {
         let Some(navigation) = self.requests.actions.navigation(call) else { return };
         let target = navigation.requested.target_id.clone();
-        let window = match self.models.choice().model.context_window {
+        let window = match self.limits_model().context_window {
             0 => UNKNOWN_WINDOW,
             window => window,
         };

@@ -100,7 +100,9 @@ impl Engine {
             | FromExtension::Query(_)
             | FromExtension::ModelEvent(_)
             | FromExtension::RegisterProvider(_)
-            | FromExtension::UnregisterProvider(_) => {}
+            | FromExtension::UnregisterProvider(_)
+            | FromExtension::RegisterVirtualModel(_)
+            | FromExtension::UnregisterVirtualModel(_) => {}
         }
     }
 

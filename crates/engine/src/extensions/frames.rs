@@ -3,14 +3,15 @@
 use crate::{
     extensions::{
         dialog::MAX_DIALOGS,
-        host::{Context, ExtensionHost, ExtensionOutput, ProviderChange},
+        host::{ChangedProvider, Context, ExtensionHost, ExtensionOutput, ProviderChange},
         process::{ALL_EVENTS, FailureSource, ProcessStage},
     },
     io::{CallId, Output},
 };
 use pi_rpc_protocol::{
     AgentSessionEventKind, AssistantContent, Emission, EventHook, ExtensionEvent, ExtensionFault,
-    ExtensionRegister, FromExtension, JsonObject, ObservedStep, ObservedUpdate, Outbound, Step, errors,
+    ExtensionRegister, ExtensionRegisterVirtualModel, FromExtension, JsonObject, ObservedStep,
+    ObservedUpdate, Outbound, Step, errors,
 };
 
 impl ExtensionHost {
@@ -51,12 +52,26 @@ impl ExtensionHost {
             FromExtension::ModelEvent(it) => self.stream_model(process, &it.id, it.event, context),
             FromExtension::RegisterProvider(it) => {
                 let streams = it.streams.unwrap_or(false);
-                let change = ProviderChange { name: it.name, process, id: it.id, path: it.path, streams };
+                let kind = ChangedProvider::Provider { streams };
+                let change = ProviderChange { name: it.name, process, id: it.id, path: it.path, kind };
                 self.change_provider(change, Some(it.config));
             }
             FromExtension::UnregisterProvider(it) => {
-                let change = ProviderChange { name: it.name, process, id: it.id, path: None, streams: false };
+                let kind = ChangedProvider::Provider { streams: false };
+                let change = ProviderChange { name: it.name, process, id: it.id, path: None, kind };
                 self.change_provider(change, None);
+            }
+            FromExtension::RegisterVirtualModel(it) => {
+                let (id, path) = (it.id.clone(), it.path.clone());
+                let (name, model) = (it.provider.clone(), it.model_id.clone());
+                let kind = ChangedProvider::VirtualModel { model, is_added: true };
+                let change = ProviderChange { name, process, id, path, kind };
+                self.change_virtual_model(change, Some(Box::new(it)));
+            }
+            FromExtension::UnregisterVirtualModel(it) => {
+                let kind = ChangedProvider::VirtualModel { model: it.model_id, is_added: false };
+                let change = ProviderChange { name: it.provider, process, id: it.id, path: None, kind };
+                self.change_virtual_model(change, None);
             }
             action if !context.lifecycle.is_greeted() => self.decline(process, &action, context),
             action => self.push(ExtensionOutput::Action { process, action }),
@@ -80,9 +95,22 @@ impl ExtensionHost {
 
     /// Has the server add, change or remove a provider.
     fn change_provider(&mut self, change: ProviderChange, config: Option<JsonObject>) {
-        let (name, streams) = (change.name.clone(), change.streams);
+        let name = change.name.clone();
+        let streams = matches!(change.kind, ChangedProvider::Provider { streams: true });
         self.providers.change = Some(change);
         self.perform(Output::ChangeProvider { name, config, streams });
+    }
+
+    /// Has the server add, change or remove a virtual model.
+    fn change_virtual_model(
+        &mut self,
+        change: ProviderChange,
+        definition: Option<Box<ExtensionRegisterVirtualModel>>,
+    ) {
+        let ChangedProvider::VirtualModel { model, .. } = &change.kind else { return };
+        let (provider, id) = (change.name.clone(), model.clone());
+        self.providers.change = Some(change);
+        self.perform(Output::ChangeVirtualModel { provider, id, definition });
     }
 
     /// Records the registration of an extension.
@@ -153,6 +181,8 @@ const fn may_precede_register(frame: &FromExtension) -> bool {
             | FromExtension::Error(_)
             | FromExtension::RegisterProvider(_)
             | FromExtension::UnregisterProvider(_)
+            | FromExtension::RegisterVirtualModel(_)
+            | FromExtension::UnregisterVirtualModel(_)
     )
 }
 

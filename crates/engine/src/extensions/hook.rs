@@ -5,7 +5,7 @@
 
 use crate::{
     extensions::request::HookOwner,
-    io::CallId,
+    io::{CallId, ModelCall},
     prompt::{Prompt, RunStart},
     run::{
         boundary::{Boundary, is_turn_end},
@@ -17,9 +17,10 @@ use pi_rpc_protocol::{
     AgentToolResult, Base, BashCommand, BeforeAgentStartHook, BeforeCompactHook, BeforeForkHook,
     BeforeSettleHook, BeforeSwitchHook, BeforeTreeHook, CompactedHook, ContextHook, EventHook,
     ExtensionMessage, HookBash, HookCompaction, HookEvent, HookName, HookResult, HookSummary, InputAction,
-    InputHook, LevelSelectHook, MessageEndHook, ModelSelectHook, PrepareArgumentsHook, ProviderHeadersHook,
-    ProviderRequestHook, ProviderResponseHook, ProviderStreamHook, RequestId, ResourcesHook, RpcCommandKind,
-    RpcSuccess, SessionStartHook, ShutdownHook, ToolCallHook, ToolResultHook, TreeHook, UserBashHook, errors,
+    InputHook, LevelSelectHook, MessageEndHook, ModelRoute, ModelRouteHook, ModelSelectHook,
+    PrepareArgumentsHook, ProviderHeadersHook, ProviderRequestHook, ProviderResponseHook, ProviderStreamHook,
+    RequestId, ResourcesHook, RpcCommandKind, RpcSuccess, SessionStartHook, ShutdownHook, ToolCallHook,
+    ToolResultHook, TreeHook, UserBashHook, errors,
 };
 use std::{collections::VecDeque, time::Duration};
 
@@ -89,6 +90,14 @@ pub enum Hook {
         event: ContextHook,
         /// The messages in the event are an extension's.
         is_changed: bool,
+    },
+    /// A request with a virtual model is about to be made.
+    ModelRoute {
+        event: ModelRouteHook,
+        /// The request, still with the virtual model.
+        call: Box<ModelCall>,
+        /// The model to send it to, or why there is none; `None`: the extension has not responded.
+        outcome: Option<Result<ModelRoute, String>>,
     },
     /// A message of the run is complete.
     MessageEnd {
@@ -211,7 +220,7 @@ impl Hook {
         Input BeforeAgentStart SessionBeforeSwitch SessionBeforeFork SessionBeforeCompact SessionBeforeTree
         PrepareArguments ToolCall ToolResult Context MessageEnd UserBash BeforeProviderRequest
         BeforeProviderHeaders AfterProviderResponse ProviderStreamEvent ResourcesDiscover SessionStart SessionShutdown SessionCompact
-        SessionTree ModelSelect ThinkingLevelSelect Event AgentBeforeSettle
+        SessionTree ModelSelect ThinkingLevelSelect Event AgentBeforeSettle ModelRoute
     }
 
     /// The owner of the requests of this hook.
@@ -219,6 +228,7 @@ impl Hook {
         match self {
             Self::Input { then: InputContinuation::Prompt(_), .. }
             | Self::BeforeAgentStart { .. }
+            | Self::ModelRoute { .. }
             | Self::BeforeProviderRequest { .. }
             | Self::BeforeProviderHeaders { .. }
             | Self::AfterProviderResponse { .. }
@@ -328,6 +338,10 @@ impl Hook {
                 }
                 false
             }
+            Self::ModelRoute { outcome, .. } => {
+                *outcome = result.route.map(Ok);
+                false
+            }
             Self::MessageEnd { event, is_changed } => {
                 if let Some(message) = result.messages.and_then(|messages| messages.into_iter().next()) {
                     if message.kind() != event.message.kind() {
@@ -388,6 +402,10 @@ impl Hook {
                 *veto = Some(Veto { reason: errors::block_failed(base, text), terminates });
                 true
             }
+            Self::ModelRoute { outcome, .. } => {
+                *outcome = Some(Err(text.to_owned()));
+                false
+            }
             Self::PrepareArguments { failure, .. } => {
                 *failure = Some(text.to_owned());
                 false
@@ -411,9 +429,10 @@ impl Hook {
     /// Adds to the outcome that an extension is not running; `true`: the outcome is final.
     pub fn skip(&mut self, base: Base) -> bool {
         match self {
-            Self::ToolCall { .. } | Self::PrepareArguments { .. } | Self::UserBash { .. } => {
-                self.fail(base, &errors::not_running(base), false)
-            }
+            Self::ToolCall { .. }
+            | Self::PrepareArguments { .. }
+            | Self::UserBash { .. }
+            | Self::ModelRoute { .. } => self.fail(base, &errors::not_running(base), false),
             _ => false,
         }
     }

@@ -172,8 +172,8 @@ impl ExtensionHost {
         if hook.fail(context.dialect.base(), text, cancelled) {
             remaining.clear();
         }
-        // The model alone learns of a tool's own failure.
-        if !cancelled && !matches!(hook, Hook::PrepareArguments { .. }) {
+        // The model alone learns of a tool's own failure, and the answer tells that of a route.
+        if !cancelled && !matches!(hook, Hook::PrepareArguments { .. } | Hook::ModelRoute { .. }) {
             let name = match &*hook {
                 Hook::Event { event, .. } => event_type(event).to_owned(),
                 hook => hook.name().as_str().to_owned(),

@@ -87,7 +87,9 @@ pub struct Action {
 pub struct Providers {
     /// Providers whose models an extension streams, by name, each with the place of its extension.
     pub(super) streaming: BTreeMap<String, usize>,
-    /// The provider that the server is adding or removing.
+    /// Virtual models by provider and id, each with the place of the extension that routes its requests.
+    pub(super) virtual_models: BTreeMap<(String, String), usize>,
+    /// What the server is adding or removing.
     pub(super) change: Option<ProviderChange>,
     /// The responses that extensions stream.
     pub(super) streams: BTreeMap<CallId, ModelStream>,
@@ -95,7 +97,7 @@ pub struct Providers {
     pub(super) failed: VecDeque<(CallId, String)>,
 }
 
-/// A provider that the server is adding or removing for an extension.
+/// A provider or virtual model that the server is adding or removing for an extension.
 #[derive(Debug)]
 pub struct ProviderChange {
     pub name: String,
@@ -104,8 +106,17 @@ pub struct ProviderChange {
     pub id: Option<String>,
     /// The file of the extension.
     pub path: Option<String>,
-    /// The extension streams the responses of its models.
-    pub streams: bool,
+    /// What is added or removed.
+    pub kind: ChangedProvider,
+}
+
+/// What the server adds or removes for an extension.
+#[derive(Debug)]
+pub enum ChangedProvider {
+    /// A provider; `streams`: the extension streams the responses of its models.
+    Provider { streams: bool },
+    /// A virtual model of the provider; `is_added`: it is not removed.
+    VirtualModel { model: String, is_added: bool },
 }
 
 /// The engine's state that one call of the component may use.

@@ -5,13 +5,17 @@
 
 use crate::{
     extensions::{
-        host::{Context, ExtensionHost, ExtensionOutput, ProviderChange},
+        hook::Hook,
+        host::{ChangedProvider, Context, ExtensionHost, ExtensionOutput, ProviderChange},
         model_stream::{ModelStream, portable},
+        request::{CANCEL_TIMEOUT, RequestKind},
     },
     io::{CallId, ModelCall, Output},
 };
 use pi_rpc_model::types::{StreamEvent, ToolSpec};
-use pi_rpc_protocol::{ExtensionCancel, ExtensionModelCall, ExtensionTool, JsonObject, errors};
+use pi_rpc_protocol::{
+    ExtensionCancel, ExtensionModelCall, ExtensionTool, JsonObject, ModelRouteHook, errors,
+};
 use serde_json::Value;
 
 impl ExtensionHost {
@@ -19,9 +23,19 @@ impl ExtensionHost {
     pub fn take_provider_change(&mut self, is_made: bool) -> Option<ProviderChange> {
         let change = self.providers.change.take()?;
         if is_made {
-            match self.place_of(change.process).filter(|_| change.streams) {
-                Some(place) => drop(self.providers.streaming.insert(change.name.clone(), place)),
-                None => drop(self.providers.streaming.remove(&change.name)),
+            let place = self.place_of(change.process);
+            match &change.kind {
+                ChangedProvider::Provider { streams } => match place.filter(|_| *streams) {
+                    Some(place) => drop(self.providers.streaming.insert(change.name.clone(), place)),
+                    None => drop(self.providers.streaming.remove(&change.name)),
+                },
+                ChangedProvider::VirtualModel { model, is_added } => {
+                    let key = (change.name.clone(), model.clone());
+                    match place.filter(|_| *is_added) {
+                        Some(place) => drop(self.providers.virtual_models.insert(key, place)),
+                        None => drop(self.providers.virtual_models.remove(&key)),
+                    }
+                }
             }
         }
         Some(change)
@@ -45,8 +59,28 @@ impl ExtensionHost {
         }
     }
 
+    /// Has the extension that registered a virtual model route the call: the hook has the call's id. `false`: there is no
+    /// such extension.
+    pub fn route_model(
+        &mut self,
+        call: Box<ModelCall>,
+        event: ModelRouteHook,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let key = (call.model.provider.clone(), call.model.id.clone());
+        let Some(place) = self.providers.virtual_models.get(&key).copied() else { return false };
+        let id = call.call;
+        self.hook_among(id, [place], Hook::ModelRoute { event, call, outcome: None }, context);
+        true
+    }
+
     /// Cancels the request of a model.
-    pub fn cancel_model(&mut self, call: CallId) {
+    pub fn cancel_model(&mut self, call: CallId, context: &mut Context<'_>) {
+        if self.hooks.contains_key(&call) {
+            let is_of_it =
+                |kind: &RequestKind| matches!(kind, RequestKind::Hook { hook, .. } if *hook == call);
+            return self.cancel_requests(is_of_it, CANCEL_TIMEOUT, context);
+        }
         if let Some(stream) = self.providers.streams.remove(&call) {
             return self.send(stream.process, ExtensionCancel { id: call.to_string() });
         }

@@ -80,7 +80,7 @@ impl Engine {
             return false;
         }
         let tokens = context_tokens(self.store.session.messages(), self.store.session.compacted());
-        let window = self.models.choice().model.context_window;
+        let window = self.limits_model().context_window;
         is_full(tokens, window, self.compaction_plan().reserve, rules)
             && self.compact_full(CompactionReason::Threshold, false, AfterCompaction::Turn(next)).is_none()
     }
@@ -120,9 +120,8 @@ impl Engine {
         answer: &AssistantMessage,
         next: AfterCompaction,
     ) -> Option<AfterCompaction> {
-        let model = &self.models.choice().model;
-        let window = model.context_window;
-        let same = answer.provider == model.provider && answer.model == model.id;
+        let own = self.limits_of_answer(answer).map(|model| model.context_window);
+        let (window, same) = (own.unwrap_or(self.limits_model().context_window), own.is_some());
         // The answer is among the last messages.
         let is_old = !self.store.session.messages()[self.store.session.compacted()..].iter().rev().any(|message| {
             matches!(message.as_ref(), AgentMessage::Assistant(it) if it.timestamp == answer.timestamp)
@@ -145,6 +144,9 @@ impl Engine {
                     CompactionEndEvent { error_message: Some(text), ..ended(CompactionReason::Overflow) };
                 self.emit_compaction_end(end);
                 return Some(next);
+            }
+            if will_retry {
+                self.series.failed_answer = Some(Box::new(answer.clone()));
             }
             if will_retry && self.emits_entries() {
                 self.exclude_answer(StopReason::Error);
@@ -177,7 +179,7 @@ impl Engine {
         let prepared = match reason {
             // An earlier message may exceed the context.
             CompactionReason::Overflow => {
-                let window = self.models.choice().model.context_window;
+                let window = self.limits_model().context_window;
                 let path = self.store.session.tree().path_entries();
                 prepare_overflow(&path, self.kept_tokens(), window, self.compaction_plan().reserve)
             }
@@ -210,7 +212,7 @@ impl Engine {
     /// How many tokens of the newest messages a compaction keeps. In a small window less is kept, or nothing could
     /// ever give way. Own: the originals give up there.
     fn kept_tokens(&self) -> u64 {
-        let most = match self.models.choice().model.context_window {
+        let most = match self.limits_model().context_window {
             0 => u64::MAX,
             window => window / 2,
         };

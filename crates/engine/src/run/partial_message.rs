@@ -105,6 +105,11 @@ impl PartialMessage {
         Self { level, ..self }
     }
 
+    /// Names the model that answers instead of the selected one, before its answer has begun.
+    pub fn answer_as(&mut self, model: &Model, level: Option<ThinkingLevel>, dialect: Dialect, now: Now) {
+        *self = Self::new(model, dialect, now).at(level);
+    }
+
     /// Applies a stream event. Events that do not fit (a block that is not open) are ignored.
     pub fn apply(&mut self, event: StreamEvent, now: Now) -> Progress {
         match event {

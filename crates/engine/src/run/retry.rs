@@ -36,6 +36,7 @@ impl Engine {
         };
         self.emit_event_with(start, Next::Retry(self.now.monotonic + delay));
         self.exclude_answer(StopReason::Error);
+        self.series.failed_answer = Some(Box::new(ended.answer.clone()));
         true
     }
 

@@ -1,7 +1,7 @@
 //! State that outlives a run: the chain of runs, retries, overflow.
 
 use crate::run::prompt_results::PromptResults;
-use pi_rpc_protocol::AgentMessage;
+use pi_rpc_protocol::{AgentMessage, AssistantMessage};
 use std::sync::Arc;
 
 /// State that earlier runs leave for the next one.
@@ -15,6 +15,8 @@ pub struct Series {
     pub prompt_results: PromptResults,
     /// Retries in a row.
     pub attempt: u64,
+    /// The failed answer that the next request repeats, for the router of a virtual model.
+    pub failed_answer: Option<Box<AssistantMessage>>,
     /// Whether a compaction for an overflow was already tried, so that another would not help.
     pub overflowed: bool,
     /// Whether a run with the messages that are queued follows the chain that has ended.

@@ -385,7 +385,13 @@ impl Engine {
     /// Takes model and level from the session, where it names them; `model` and `level` were given by the user and stay.
     pub(crate) fn restore_model(&mut self, model: bool, level: Option<ThinkingLevel>) {
         self.models.unrestored = None;
-        if !model && let Some((provider, id)) = self.store.session.model() {
+        // Answers name the models that a virtual one was routed to.
+        let selected =
+            self.store.session.selected_model().and_then(|(provider, id)| self.find_usable(&provider, &id));
+        let selected = selected.filter(|at| self.is_virtual(&self.models.all[*at].model));
+        if let Some(at) = selected.filter(|_| !model) {
+            self.models.current = at;
+        } else if !model && let Some((provider, id)) = self.store.session.model() {
             match self.find_usable(provider, id) {
                 Some(at) => self.models.current = at,
                 None => self.models.unrestored = Some(format!("{provider}/{id}")),

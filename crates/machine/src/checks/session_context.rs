@@ -2,7 +2,10 @@
 //!
 //! Rule: `context-usage`.
 
-use super::{frame_context::FrameContext, pending_read::Interference, session_checks::SessionChecks};
+use super::{
+    frame_context::FrameContext, pending_read::Interference, session_checks::SessionChecks,
+    state_checks::is_virtual,
+};
 use crate::{findings::Findings, session_state::context::ContextSize};
 use pi_rpc_protocol::{ContextUsage, DialectStatsOver, RuleId as Rule, SessionState, SessionStats};
 
@@ -48,10 +51,11 @@ impl SessionChecks {
     }
 
     /// Judges the context usage in the state, which has the model, too.
-    pub(super) fn context_of_state(state: &SessionState, found: &mut Findings) {
+    pub(super) fn context_of_state(state: &SessionState, at: &FrameContext, found: &mut Findings) {
         let Some(usage) = &state.context_usage else { return };
         is_scaled(usage, found);
-        if let Some(model) = &state.model {
+        // A virtual model has the window of the one that has answered.
+        if let Some(model) = state.model.as_ref().filter(|model| !is_virtual(model, at.dialect)) {
             let (at, what) = ("/data/contextUsage/contextWindow", "the window of the model");
             found.expect_same(Rule::ContextUsage, at, what, &model.context_window, &usage.context_window);
         }

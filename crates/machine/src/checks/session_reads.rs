@@ -7,6 +7,7 @@ use super::{
     frame_context::FrameContext,
     pending_read::{Interference, PendingRead},
     session_checks::{CommandArguments, SessionChecks, StreamedCount},
+    state_checks::is_virtual,
 };
 use crate::{
     findings::Findings,
@@ -100,7 +101,7 @@ impl SessionChecks {
             RpcSuccess::GetState(it) => {
                 self.state(&it.data, sight, at, found);
                 self.count_of_run(&it.data, read, sight, at, found);
-                Self::context_of_state(&it.data, found);
+                Self::context_of_state(&it.data, at, found);
             }
             RpcSuccess::GetSessionStats(it) => self.stats(&it.data, sight, at, found),
             RpcSuccess::GetLastAssistantText(it) => {
@@ -159,10 +160,10 @@ impl SessionChecks {
             RpcSuccess::Compact(it) if !AgentSessionEventKind::CompactionStart.is_in(at.base()) => {
                 self.compacted(&it.data, "/data", at, found);
             }
-            RpcSuccess::SetModel(it) => self.model_set(&it.data, found),
+            RpcSuccess::SetModel(it) => self.model_set(&it.data, at, found),
             RpcSuccess::CycleModel(it) => {
                 if let Some(cycle) = &it.data {
-                    self.model_set(&cycle.model, found);
+                    self.model_set(&cycle.model, at, found);
                 }
             }
             _ => {}
@@ -200,9 +201,9 @@ impl SessionChecks {
         }
     }
 
-    fn model_set(&mut self, model: &Model, found: &mut Findings) {
+    fn model_set(&mut self, model: &Model, at: &FrameContext, found: &mut Findings) {
         self.learn_prices(model, found);
-        self.window = Some(model.context_window);
+        self.window = (!is_virtual(model, at.dialect)).then_some(model.context_window);
         self.context = ContextSize::Unknown;
         self.entries.expect(entries::model_change(&model.provider, &model.id));
     }
@@ -383,7 +384,8 @@ impl SessionChecks {
         self.named(&state.session_id, state.session_file.as_deref(), sight, at, found);
         if let Some(model) = &state.model {
             self.learn_prices(model, found);
-            self.window = (sight == Interference::None).then_some(model.context_window);
+            let is_certain = sight == Interference::None && !is_virtual(model, at.dialect);
+            self.window = is_certain.then_some(model.context_window);
         }
         if sight != Interference::None || self.may_be_changed_by_extensions() {
             return;

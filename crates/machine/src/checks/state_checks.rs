@@ -15,9 +15,9 @@ use crate::{
     },
 };
 use pi_rpc_protocol::{
-    AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantMessage, CommandSource, Emission,
-    FlowState, MemberValue, Model, Outbound, RpcCommand, RpcCommandKind, RpcSuccess, RuleId as Rule,
-    SessionMember as Member, SessionState, ThinkingLevel, members_of_success,
+    AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantMessage, CommandSource, Dialect,
+    Emission, FlowState, MemberValue, Model, Outbound, RpcCommand, RpcCommandKind, RpcSuccess,
+    RuleId as Rule, SessionMember as Member, SessionState, ThinkingLevel, members_of_success,
 };
 
 /// The known state of the session, and the checks of frames against it.
@@ -161,7 +161,7 @@ impl StateChecks {
             && let AgentMessage::Assistant(message) = &end.message
             && !at.cut
         {
-            self.answers(message, found);
+            self.answers(message, at, found);
         }
     }
 
@@ -198,7 +198,7 @@ impl StateChecks {
             }
         }
         if let RpcSuccess::GetState(state) = success {
-            self.unknown_answer(&state.data, since, found);
+            self.unknown_answer(&state.data, since, at, found);
             // What is known already is compared with that.
             let is_new = *self.known.members.slot(Member::Model).now() == Knowledge::Unknown;
             let models = self.known.members.models().filter(|_| is_new && !self.known.may_change_silently());
@@ -270,7 +270,7 @@ impl StateChecks {
     }
 
     /// Judges that an answer has the model and the level that were set for its run.
-    fn answers(&mut self, message: &AssistantMessage, found: &mut Findings) {
+    fn answers(&mut self, message: &AssistantMessage, at: &FrameContext, found: &mut Findings) {
         let known = &self.known;
         if known.may_change_silently() {
             return;
@@ -289,6 +289,9 @@ impl StateChecks {
                     _ => None,
                 });
             let models: Vec<&Model> = models.collect();
+            if models.iter().any(|model| is_virtual(model, at.dialect)) {
+                return;
+            }
             let names: Vec<String> = models.iter().copied().map(key).collect();
             let reported = format!("{}/{}", message.provider, message.model);
             found.expect(Rule::AnswerModel, names.contains(&reported), || {
@@ -322,7 +325,7 @@ impl StateChecks {
     }
 
     /// Judges the newest answer by the model that is reported now, if nothing has changed it in between.
-    fn unknown_answer(&mut self, state: &SessionState, since: u64, found: &mut Findings) {
+    fn unknown_answer(&mut self, state: &SessionState, since: u64, at: &FrameContext, found: &mut Findings) {
         let Some(answer) = self.unjudged.take() else { return };
         let slot = self.known.members.slot(Member::Model);
         let is_same = *slot.now() == Knowledge::Unknown && slot.is_unchanged_since(answer.frame);
@@ -332,6 +335,7 @@ impl StateChecks {
             && level.is_unchanged_since(answer.frame)
             && !self.known.is_changing(Member::ThinkingLevel);
         let model = state.model.as_ref().filter(|_| is_same && !is_changing && answer.frame < since);
+        let model = model.filter(|model| !is_virtual(model, at.dialect));
         let Some(model) = model else { return };
         let reported = format!("{}/{}", answer.provider, answer.model);
         found.with_cause(Some(answer.frame), |found| {
@@ -431,4 +435,9 @@ const fn expected_of(member: Member) -> &'static str {
         Member::Models | Member::ThinkingLevels | Member::Commands => "the list that was told before",
         _ => "what was set last",
     }
+}
+
+/// Whether answers to requests with the model are of others.
+pub(super) fn is_virtual(model: &Model, dialect: Dialect) -> bool {
+    dialect.record().virtual_model_api == Some(model.api.as_str())
 }

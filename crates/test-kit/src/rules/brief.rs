@@ -229,6 +229,7 @@ impl Watcher for Brief {
             | Output::StopExtension(_)
             | Output::Query { .. }
             | Output::ChangeProvider { .. }
+            | Output::ChangeVirtualModel { .. }
             | Output::SelectModel
             | Output::Refuse(_)
             | Output::UnshownUsage(_)

@@ -170,7 +170,7 @@ function queryApi(host, generation) {
 }
 
 function providerApi(host, generation, member) {
-  const { providers } = host;
+  const { providers, virtualModels } = host;
   // Reported once, not again for every session.
   const reportMissing = (event, text) => host.reportErrorOnce(member.path, event, text);
   const servers = host.servers;
@@ -198,8 +198,11 @@ function providerApi(host, generation, member) {
     },
     registerVirtualModel: (model) => {
       generation.assertActive();
-      reportMissing("register_virtual_model", `virtual model ${model?.provider}/${model?.id} is skipped: this server does not support virtual models`);
+      generation.runWhenStarted(member, () => virtualModels.register(model, generation, member));
     },
-    unregisterVirtualModel: () => generation.assertActive(),
+    unregisterVirtualModel: (provider, id) => {
+      generation.assertActive();
+      generation.runWhenStarted(member, () => virtualModels.unregister(provider, id));
+    },
   };
 }

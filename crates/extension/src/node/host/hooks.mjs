@@ -48,6 +48,7 @@ export const HOOKS = {
   tool_result: toolResultHook,
   context: contextHook,
   message_end: messageEndHook,
+  model_route: async (host, hook, signal) => ({ route: await host.virtualModels.route(hook, signal) }),
   before_provider_request: payloadHook,
   before_provider_headers: headersHook,
   user_bash: userBashHook,
