@@ -98,6 +98,7 @@ pub fn find(
         prompt_source: None,
         is_project_untrusted: !config.approval.is_trusted(environment.get("HOME").map(Path::new)),
         unchosen: false,
+        unknown_options: Vec::new(),
     };
     Ok((extension_setup, node))
 }

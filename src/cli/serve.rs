@@ -143,11 +143,13 @@ fn resolve(
     let limits = TokenLimits::none();
     let session = session_with_servers(config, &options, arguments, directory, &environment, &limits)?;
     // An extension may have such an option. The older versions ignore what they do not know. Source: pi 1.6.0, observed.
-    if dialect.base() == Base::Pi1
-        && session.extension_setup.extensions.is_empty()
-        && let Some(unknown) = options.unknown.first()
-    {
-        return Err(Refusal(format!("Unknown option: {unknown}"), 1));
+    if dialect.base() == Base::Pi1 {
+        let has_none = session.extension_setup.extensions.is_empty();
+        let is_refused = |option: &&String| has_none || !option.starts_with("--");
+        if let Some(unknown) = options.unknown.iter().find(is_refused) {
+            return Err(Refusal(format!("Unknown option: {unknown}"), 1));
+        }
+        session.extension_setup.unknown_options.clone_from(&options.unknown);
     }
     Ok(Options {
         session,

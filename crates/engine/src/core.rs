@@ -137,6 +137,7 @@ impl Engine {
             engine.models.initial.before_selection =
                 Some(Box::new((engine.store.session.clone(), preference)));
             engine.models.initial.is_open = setup.extension_setup.unchosen;
+            engine.extensions.unknown_options = setup.extension_setup.unknown_options;
         }
         engine.set_initial_model(preference);
         engine.with_extensions(ExtensionHost::start_all);

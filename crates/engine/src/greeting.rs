@@ -25,7 +25,8 @@ impl Engine {
         {
             return false;
         }
-        if let Some(text) = self.extensions.load_refusal() {
+        let refusal = self.extensions.load_refusal().or_else(|| self.extensions.options_refusal());
+        if let Some(text) = refusal {
             self.push(Output::Refuse(text));
             self.exit();
             return true;
@@ -115,6 +116,8 @@ impl Engine {
                             FromExtension::Query(_)
                                 | FromExtension::RegisterProvider(_)
                                 | FromExtension::UnregisterProvider(_)
+                                | FromExtension::RegisterVirtualModel(_)
+                                | FromExtension::UnregisterVirtualModel(_)
                         ) =>
                     {
                         false

@@ -86,6 +86,9 @@ pub struct ExtensionSetup {
     pub is_project_untrusted: bool,
     /// Whether the model to begin with is selected only once extensions have added theirs.
     pub unchosen: bool,
+    /// Options of the command line that only an extension may know, as written; one that none has registered as a flag is
+    /// refused.
+    pub unknown_options: Vec<String>,
 }
 
 /// The slash commands that an extension's source names literally.

@@ -68,6 +68,8 @@ pub struct ExtensionHost {
     pub(super) dialogs: Vec<Dialog>,
     /// Actions that have not ended.
     pub(super) actions: BTreeMap<CallId, Action>,
+    /// Options of the command line that only an extension may know, as written.
+    pub unknown_options: Vec<String>,
     pub(super) providers: Providers,
     pub(super) outputs: VecDeque<ExtensionOutput>,
 }
@@ -219,6 +221,7 @@ impl ExtensionHost {
             notifications: VecDeque::new(),
             dialogs: Vec::new(),
             actions: BTreeMap::new(),
+            unknown_options: Vec::new(),
             providers: Providers::default(),
             outputs: VecDeque::new(),
         }

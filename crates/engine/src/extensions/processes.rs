@@ -226,6 +226,19 @@ impl ExtensionHost {
         Some(format!("{}{LOAD_HINT}", lines.collect::<String>()))
     }
 
+    /// Why nothing is served, if options of the command line are flags of no extension. Source: pi source.
+    pub fn options_refusal(&self) -> Option<String> {
+        let flags = || self.all.iter().flat_map(|it| it.registered.flags.iter().flatten());
+        let is_known = |option: &str| {
+            let name = option.trim_start_matches('-');
+            flags().any(|flag| flag.name == name)
+        };
+        let unknown = self.unknown_options.iter().map(String::as_str).filter(|option| !is_known(option));
+        let unknown: Vec<&str> = unknown.collect();
+        let plural = if unknown.len() == 1 { "" } else { "s" };
+        (!unknown.is_empty()).then(|| format!("Unknown option{plural}: {}", unknown.join(", ")))
+    }
+
     /// Starts the process of an extension, and sends its first frame.
     fn start(&mut self, place: usize, context: &mut Context<'_>) {
         let process = context.ids.call();
