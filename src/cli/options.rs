@@ -456,7 +456,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             // It begins pi's `-xt`, which takes tools away.
             Short('x') => {
                 let text = "-x: unknown; did you mean -xt <A,B> (--exclude-tools)?";
-                return Err(Refusal(text.to_owned(), super::USAGE));
+                return Err(Refusal(text.to_owned(), super::USAGE_OF_PI));
             }
             Short(letter) => {
                 options.ignored.push(format!("-{letter}"));

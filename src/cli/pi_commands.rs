@@ -3,7 +3,9 @@
 //! What this program does not do is an error that says what does it.
 
 use super::{is_subcommand, login, options, print, refuse};
+use clap::CommandFactory as _;
 use pi_rpc_config::{self as config, Config, Environment, Sources};
+use pi_rpc_packages::installed_place;
 use pi_rpc_page::PageOptions;
 use pi_rpc_protocol::Dialect;
 use pi_rpc_server::write_page;
@@ -27,6 +29,10 @@ const MISSING: [(&str, &str); 5] = [
 const PACKAGES: &str = "this program writes no settings; edit packages in ~/.pi/agent/settings.json or .pi/settings.json, or \
     name the package by -e, which fetches it";
 
+/// Why there is no newer list of models.
+const UPDATE_MODELS: &str = "update --models: the list of models comes with this program; one that is not in it is named by --model \
+    PROVIDER/ID, or defined in ~/.pi/agent/models.json";
+
 /// What `auth` alone prints.
 const AUTH_USAGE: &str = "\
 Usage:
@@ -41,6 +47,8 @@ pub fn run(started_as: Option<&OsString>, words: &[OsString]) -> Option<ExitCode
     let first = words.next()?;
     let rest: Vec<&str> = words.collect();
     match first {
+        "mcp" if rest.is_empty() => print_help("mcp"),
+        "update" if rest.contains(&"--models") => Some(refuse(UPDATE_MODELS, 1)),
         "list" => Some(list(started_as)),
         "auth" => Some(auth(&rest)),
         _ => {
@@ -48,6 +56,14 @@ pub fn run(started_as: Option<&OsString>, words: &[OsString]) -> Option<ExitCode
             Some(refuse(&format!("{name}: {text}"), 1))
         }
     }
+}
+
+/// Prints the help of a subcommand that has subcommands itself; `None`: it is not built in.
+fn print_help(name: &str) -> Option<ExitCode> {
+    let mut command = super::Cli::command().bin_name("pi-rpc");
+    command.build();
+    let help = command.find_subcommand_mut(name)?.render_help();
+    Some(print(help.to_string().trim_end()))
 }
 
 /// Whether the program was started by pi's name, with nothing that says what to do: pi takes the words, or stdin, for a
@@ -72,17 +88,24 @@ fn list(started_as: Option<&OsString>) -> ExitCode {
     };
     let environment = Environment::of_process();
     let Config { settings, directories, .. } =
-        config::load(Sources { dialect, working_directory, environment, approve: None });
-    let mut text = String::new();
-    for (title, folder) in [("User", &directories.agent), ("Project", &directories.project)] {
+        config::load(Sources { dialect, working_directory, environment: environment.clone(), approve: None });
+    let mut parts = Vec::new();
+    for (title, folder, of_user) in
+        [("User", &directories.agent, true), ("Project", &directories.project, false)]
+    {
         let lists = settings.packages.iter().filter(|listed| listed.directory == *folder);
-        let sources: Vec<&str> =
-            lists.flat_map(|listed| &listed.entries).map(|it| it.source.as_str()).collect();
-        if !sources.is_empty() {
-            text += &format!("{title} packages:\n  {}\n", sources.join("\n  "));
+        let mut lines = Vec::new();
+        for package in lists.flat_map(|listed| &listed.entries) {
+            let filter = if package.is_filtered() { " (filtered)" } else { "" };
+            lines.push(format!("  {}{filter}", package.source));
+            let place = installed_place(&package.source, folder, of_user, &environment);
+            lines.extend(place.map(|place| format!("    {}", place.display())));
+        }
+        if !lines.is_empty() {
+            parts.push(format!("{title} packages:\n{}", lines.join("\n")));
         }
     }
-    print(if text.is_empty() { "No packages installed." } else { text.trim_end() })
+    print(if parts.is_empty() { "No packages installed.".to_owned() } else { parts.join("\n\n") }.as_str())
 }
 
 /// `pi auth`: logging in and out; what prints credentials is not here.

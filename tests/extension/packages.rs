@@ -336,11 +336,14 @@ fn missing_package_error_names_install_command() {
     house.json("work/.pi/settings.json", &json!({ "packages": ["npm:d"] }));
     let troubles = house.find(Pi1, &["npm:e"]).troubles;
     let told: Vec<_> = troubles.iter().map(|it| (it.path.as_str(), it.text.as_str())).collect();
-    let missing = "the package is not installed: run `pi install";
+    let missing = "the package is not installed: npm install --prefix";
+    let (agent, project) = (house.path(".pi/agent"), house.path("work/.pi"));
+    let (agent, project) = (agent.display(), project.display());
+    let clone = "the package is not installed: git clone https://github.com/b/c";
     let expected = [
-        ("npm:d", format!("{missing} -l npm:d`")),
-        ("npm:a@1", format!("{missing} npm:a@1`")),
-        ("git:github.com/b/c", format!("{missing} git:github.com/b/c`")),
+        ("npm:d", format!("{missing} {project}/npm d")),
+        ("npm:a@1", format!("{missing} {agent}/npm a@1")),
+        ("git:github.com/b/c", format!("{clone} {agent}/git/github.com/b/c")),
         ("./gone", format!("there is no such package in {}", house.path(".pi/agent").display())),
         ("npm:e", "the package is not in the cache, and PI_OFFLINE forbids fetching it".to_owned()),
     ];

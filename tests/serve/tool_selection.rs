@@ -284,7 +284,7 @@ fn wrong_lists_are_refused() {
         (&["--tools"], 1, "missing argument for option '--tools'"),
         (&["--no-tools=false"], 2, "unexpected argument"),
         (&["-nt=false"], 2, "unexpected argument"),
-        (&["-xtbash"], 2, "-x: unknown; did you mean -xt"),
+        (&["-xtbash"], 1, "-x: unknown; did you mean -xt"),
         (&["--exclude-tool", "bash"], 2, "--exclude-tool: unknown; did you mean --exclude-tools?"),
         (&["--no-tool"], 2, "--no-tool: unknown; did you mean --no-tools?"),
         (&["--confirm-tool", "bash"], 2, "--confirm-tool: unknown; did you mean --confirm-tools?"),

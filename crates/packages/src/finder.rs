@@ -130,10 +130,15 @@ impl<'a> Finder<'a> {
     fn add_package(&mut self, owner: Owner<'_>, base: Owner<'_>, package: &Package, source: &Source) {
         let of_user = base.scope == SourceScope::User;
         let Some(root) = find_installed(source, base.directory, of_user, self.places.environment) else {
-            let option = if of_user { "" } else { "-l " };
+            let folder = base.directory.display();
             let text = match source {
-                Source::Local(_) => format!("there is no such package in {}", base.directory.display()),
-                _ => format!("the package is not installed: run `pi install {option}{}`", package.source),
+                Source::Local(_) => format!("there is no such package in {folder}"),
+                Source::Npm { spec, .. } => {
+                    format!("the package is not installed: npm install --prefix {folder}/npm {spec}")
+                }
+                Source::Git { repository, host, path, .. } => {
+                    format!("the package is not installed: git clone {repository} {folder}/git/{host}/{path}")
+                }
             };
             self.found.troubles.push(PackageFailure { path: package.source.clone(), text });
             return;

@@ -8,6 +8,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Where the package that settings name is installed, if it is; `owner` is the directory of the agent or of the project.
+pub fn installed_place(
+    source: &str,
+    owner: &Path,
+    of_user: bool,
+    environment: &Environment,
+) -> Option<PathBuf> {
+    let found = find_installed(&Source::parse(source), owner, of_user, environment)?;
+    Some(found.canonicalize().unwrap_or(found))
+}
+
 /// Finds an installed package; `owner` is the directory of the agent or of the project.
 ///
 /// Old versions of pi install packages of the user globally.

@@ -49,3 +49,4 @@ mod package;
 mod source;
 
 pub use find::{FoundPackages, PackageFailure, PackagePlaces, PackageResources, SourcePlace, find};
+pub use installed::installed_place;
