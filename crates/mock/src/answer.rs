@@ -39,6 +39,8 @@ pub(super) struct AnswerStream {
     pub writer: Box<dyn AnswerWriter>,
     pub steps: vec::IntoIter<Step>,
     pub failure: Option<Failure>,
+    /// Members for the last event of the answer.
+    pub last_event: Option<Value>,
     pub connection: Connection,
     /// Bytes until the connection is cut; `None`: it is not.
     pub left: Option<usize>,
@@ -100,6 +102,13 @@ impl AnswerStream {
             let text = match step.action {
                 StepAction::Hang => pending().await,
                 StepAction::Event(StreamEvent::Fail { .. }) => self.fail().await,
+                StepAction::Event(event @ StreamEvent::Finish(_)) => {
+                    let text = self.writer.event(&event);
+                    match self.last_event.take() {
+                        Some(members) => merge_over_last(&text, &members),
+                        None => text,
+                    }
+                }
                 StepAction::Event(event) => self.writer.event(&event),
             };
             if !text.is_empty() {
@@ -130,6 +139,34 @@ impl AnswerStream {
             *left -= bytes.len();
         }
         bytes
+    }
+}
+
+/// Merges members over the last line of `text` that is an object of JSON.
+fn merge_over_last(text: &str, members: &Value) -> String {
+    let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+    let parse = |line: &str| serde_json::from_str(line.strip_prefix("data: ")?.trim_end()).ok();
+    let last = lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, parse(line)?)));
+    if let Some((at, mut event)) = last {
+        merge(&mut event, members);
+        let end = if lines[at].ends_with('\r') { "\r" } else { "" };
+        lines[at] = format!("data: {event}{end}");
+    }
+    lines.join("\n")
+}
+
+/// Merges a patch over a value, by RFC 7396.
+fn merge(value: &mut Value, patch: &Value) {
+    let Value::Object(members) = patch else { return value.clone_from(patch) };
+    if !value.is_object() {
+        *value = Value::Object(serde_json::Map::new());
+    }
+    let Some(object) = value.as_object_mut() else { return };
+    for (name, member) in members {
+        match member {
+            Value::Null => drop(object.remove(name)),
+            member => merge(object.entry(name.clone()).or_insert(Value::Null), member),
+        }
     }
 }
 

@@ -221,6 +221,7 @@ impl Exchange {
             writer,
             steps: steps.into_iter(),
             failure: turn.fail,
+            last_event: turn.last_event.map(Value::Object),
             connection: self.connection,
             left: turn.cut_after_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             _running: self.running,

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::{block::Block, failure::Failure, pattern::Pattern, player::ScriptedCall};
 use crate::types::{Finish, TokenCounts};
@@ -46,6 +47,9 @@ pub struct Turn {
     /// Behind a vendor's HTTP API: cut the connection after this number of bytes of the response's body. Ignored
     /// elsewhere.
     pub cut_after_bytes: Option<u64>,
+    /// Behind a vendor's HTTP API: members that are merged over the last event of a streamed answer (RFC 7396), in that
+    /// vendor's form. Ignored elsewhere.
+    pub last_event: Option<Map<String, Value>>,
     /// Milliseconds before the first block or the failure (default 0).
     pub first_delay_ms: u64,
     /// Characters of a delta, in blocks without a `size` of their own (default 20); 0: each block in one.
