@@ -124,9 +124,39 @@ pub fn compare_files(old: &Release, new: &Release, page: &mut Page) -> Result<()
                 _ => continue,
             };
             page.line(&format!("- {how}: {}", name.display()));
+            if let (Some(before), Some(now), Some("js")) =
+                (&before, &now, name.extension().and_then(|it| it.to_str()))
+            {
+                list_added(&String::from_utf8_lossy(before), &String::from_utf8_lossy(now), page);
+            }
         }
     }
     Ok(())
+}
+
+/// Most added lines that are printed of a file.
+const MOST_ADDED: usize = 12;
+
+/// Prints the lines of a program that it had not before: what only behaves differently shows nowhere else.
+fn list_added(before: &str, now: &str, page: &mut Page) {
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in before.lines().map(str::trim) {
+        *known.entry(line).or_default() += 1;
+    }
+    let mut added: Vec<&str> = Vec::new();
+    for line in now.lines().map(str::trim) {
+        match known.get_mut(line).filter(|count| **count > 0) {
+            Some(count) => *count -= 1,
+            None if line.len() > 3 && !line.starts_with(['/', '*']) => added.push(line),
+            None => {}
+        }
+    }
+    for line in added.iter().take(MOST_ADDED) {
+        page.line(&format!("      + {}", cut(line)));
+    }
+    if added.len() > MOST_ADDED {
+        page.line(&format!("      + {} lines more", added.len() - MOST_ADDED));
+    }
 }
 
 fn list(root: &Path, folder: &Path, names: &mut BTreeSet<PathBuf>) -> Result<(), String> {
@@ -199,6 +229,15 @@ mod tests {
             - other: `--other`: 5 by default → 7 by default\n\
             Not here: `--new`, `--other`.\n";
         assert_eq!((page.text(), page.news()), (expected, 3));
+    }
+
+    #[test]
+    fn added_lines_of_a_program_are_told() {
+        let before = "switch (reason) {\n  case OLD:\n}\n";
+        let now = "switch (reason) {\n  // Why.\n  case OLD:\n  case NEW:\n}\n";
+        let mut page = Page::default();
+        list_added(before, now, &mut page);
+        assert_eq!((page.text(), page.news()), ("      + case NEW:\n", 0));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Packages of npm, unpacked but not installed, and tags of repositories.
+//! Packages of npm, unpacked but not installed; versions of packages of npm, crates.io and PyPI; tags of repositories.
 
 use super::Release;
 use std::{
@@ -13,12 +13,23 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Version of the newest release.
+    /// Version of the newest release of a package of npm, or of `crates.io/NAME` or `pypi/NAME`.
     ///
     /// # Errors
     ///
-    /// npm cannot be run, or does not know the package.
+    /// The client of the registry cannot be run, or does not know the package.
     pub fn newest(&self, package: &str) -> Result<String, String> {
+        if let Some(name) = package.strip_prefix("crates.io/") {
+            return newest_crate(&output(Command::new("cargo").args([
+                "info",
+                "--registry",
+                "crates-io",
+                name,
+            ]))?);
+        }
+        if let Some(name) = package.strip_prefix("pypi/") {
+            return newest_of_pypi(&output(Command::new("pip").args(["index", "versions", name]))?);
+        }
         Ok(output(Command::new("npm").args(["view", package, "version"]))?.trim().to_owned())
     }
 
@@ -68,6 +79,20 @@ impl Registry {
     }
 }
 
+/// Reads the newest version in what `cargo info` prints, which names another one where a lock file or an older Rust holds it.
+fn newest_crate(told: &str) -> Result<String, String> {
+    let line = told.lines().find_map(|line| line.strip_prefix("version: "));
+    let line = line.ok_or("cargo info names no version")?;
+    let newest = line.split_once("(latest ").map_or(line, |(_, latest)| latest);
+    Ok(newest.split([' ', ')']).next().unwrap_or_default().to_owned())
+}
+
+/// Reads the newest version in what `pip index versions` prints: in its first line, in brackets.
+fn newest_of_pypi(told: &str) -> Result<String, String> {
+    let version = told.lines().next().and_then(|line| line.split_once('(')?.1.strip_suffix(')'));
+    version.map(str::to_owned).ok_or_else(|| "pip index versions names no version".to_owned())
+}
+
 fn move_folder(from: &Path, to: &Path) -> Result<(), String> {
     fs::rename(from, to).map_err(|error| format!("{} to {}: {error}", from.display(), to.display()))
 }
@@ -82,5 +107,20 @@ fn output(command: &mut Command) -> Result<String, String> {
             let told = String::from_utf8_lossy(&output.stderr);
             Err(format!("{shown}: {}: {}", output.status, told.lines().last().unwrap_or_default()))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn newest_versions_are_read() {
+        let held = "some-crate #tag\nText\nversion: 1.17.0 (latest 1.20.0)\nlicense: MIT\n";
+        assert_eq!(newest_crate(held), Ok("1.20.0".to_owned()));
+        assert_eq!(newest_crate("x\nversion: 0.1.2 (from crates.io)\n"), Ok("0.1.2".to_owned()));
+        assert_eq!(newest_crate("version: 0.1.2\n"), Ok("0.1.2".to_owned()));
+        assert_eq!(newest_crate("nothing"), Err("cargo info names no version".to_owned()));
+        assert_eq!(newest_of_pypi("some-package (0.12.1)\nAvailable versions: …\n"), Ok("0.12.1".to_owned()));
     }
 }
