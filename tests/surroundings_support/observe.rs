@@ -86,6 +86,14 @@ impl Traces<'_> {
             "status" => self.end.as_ref().map_or(Value::Null, |(status, ..)| json!(status)),
             "stdout" => self.end.as_ref().map_or(Value::Null, |(_, stdout, _)| json!(stdout)),
             "lines" => self.end.as_ref().map_or(Value::Null, |(_, stdout, _)| json!(stdout.lines().count())),
+            // The types of the frames on stdout.
+            "types" => self.end.as_ref().map_or(Value::Null, |(_, stdout, _)| {
+                let frames = stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+                json!(frames.map(|frame| frame["type"].clone()).collect::<Vec<_>>())
+            }),
+            "stderr-count" => {
+                self.end.as_ref().map_or(Value::Null, |(.., stderr)| json!(stderr.matches(rest).count()))
+            }
             "stderr" => self.end.as_ref().map_or(Value::Null, |(.., stderr)| json!(stderr.contains(rest))),
             other => panic!("{other:?}: nothing like that is observed"),
         }
