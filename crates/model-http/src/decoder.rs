@@ -136,6 +136,9 @@ impl Decoder {
             *self = Self::of(name, &piece).unwrap_or(Self::Plain);
             return self.unpack(piece, is_end);
         }
+        if let (Self::Zstd(decoder), true) = (&mut *self, is_end) {
+            return decoder.finish(&piece);
+        }
         if piece.is_empty() {
             return Ok(piece);
         }
@@ -199,6 +202,9 @@ impl Write for Unpacked {
     }
 }
 
+/// A last block without content, and room for a checksum, which is not compared.
+const EMPTY_LAST_BLOCK: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
+
 /// Unpacks frames of zstd block by block. A block becomes 128 KiB at most; what may be looked back at comes with the end
 /// of the frame.
 #[derive(Default)]
@@ -234,6 +240,17 @@ impl Zstd {
         }
         self.rest = source.to_vec();
         Ok(unpacked.take())
+    }
+
+    /// Unpacks the last piece. What a frame without an end has brought comes out with it.
+    fn finish(&mut self, piece: &[u8]) -> io::Result<Bytes> {
+        let unpacked = self.unpack(piece)?;
+        if !self.is_inside {
+            return Ok(unpacked);
+        }
+        self.rest.clear();
+        let held = self.unpack(&EMPTY_LAST_BLOCK[..if self.has_checksum { 7 } else { 3 }])?;
+        Ok([unpacked, held].concat().into())
     }
 
     /// The size of the block that `source` begins with, and of the checksum behind the last one; `None`: its header is
@@ -350,6 +367,18 @@ pub(crate) mod tests {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(TEXT.as_bytes()).and_then(|()| encoder.flush()).expect("a buffer");
         assert_eq!(unpacked(&[encoder.get_ref()], "gzip"), Ok(TEXT.into()));
+    }
+
+    #[test]
+    fn zstd_without_end_keeps_its_text() {
+        // Two blocks: the first is whole, the second is not.
+        let mut text = vec![b'a'; 128 * 1024];
+        text.extend(TEXT.as_bytes());
+        let bytes = compress_to_vec(&text[..], CompressionLevel::Fastest);
+        for cut in 1..8 {
+            let read = unpacked(&[&bytes[..bytes.len() - cut]], "zstd").expect("a text");
+            assert!(read.starts_with(&text[..128 * 1024]) && text.starts_with(&read), "{cut}");
+        }
     }
 
     #[test]

@@ -101,6 +101,26 @@ fn cases() -> Vec<Case> {
             "text Grüße 🎈; error Response incomplete: content_filter",
         ),
         (
+            "an error beside its code",
+            Api::OpenaiCodexResponses,
+            vec![
+                json!({"type": "response.created", "response": {}}),
+                json!({"type": "error", "code": "rate_limit_exceeded", "message": "Zu schnell. 🎈"}),
+            ],
+            "error rate_limit_exceeded: Zu schnell. 🎈",
+        ),
+        (
+            "an item that comes at its end alone",
+            Api::AzureOpenaiResponses,
+            vec![
+                json!({"type": "response.output_item.done", "output_index": 0.0, "item": item}),
+                json!({"type": "response.completed", "response": {
+                    "status": "completed", "usage": {"input_tokens": "3", "output_tokens": 4.0},
+                }}),
+            ],
+            "text Grüße 🎈; 3 in, 4 out; Stop",
+        ),
+        (
             "a block with a message",
             Api::GoogleGenerativeAi,
             vec![json!({"promptFeedback": {"blockReason": "OTHER", "blockReasonMessage": "Nö."}})],
@@ -222,6 +242,13 @@ fn cuts(body: &[u8]) -> Vec<Vec<Bytes>> {
     cuts.push((0..body.len()).map(|at| body.slice(at..=at)).collect());
     cuts.push(vec![body]);
     cuts
+}
+
+#[test]
+fn every_api_has_odd_streams() {
+    let cases = cases();
+    let without = Api::ALL.into_iter().filter(|api| cases.iter().all(|(_, of, ..)| of != api));
+    assert_eq!(without.collect::<Vec<_>>(), []);
 }
 
 #[test]
