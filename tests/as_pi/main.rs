@@ -3,6 +3,8 @@
 
 #[path = "../commands_support/mod.rs"]
 mod commands_support;
+#[path = "../matrix_support/mod.rs"]
+mod matrix_support;
 #[path = "../peer_support/mod.rs"]
 mod peer_support;
 #[path = "../serve_support/mod.rs"]
@@ -28,6 +30,7 @@ mod openai_requests;
 mod provider_requests;
 mod radius_requests;
 mod request_comparison;
+mod request_matrix;
 mod rpc_client;
 mod sessions;
 mod surroundings;

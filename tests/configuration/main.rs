@@ -4,6 +4,8 @@
 #[path = "../commands_support/mod.rs"]
 mod commands_support;
 mod home_support;
+#[path = "../matrix_support/mod.rs"]
+mod matrix_support;
 
 mod as_pi;
 mod aws;
@@ -17,6 +19,7 @@ mod omp_database;
 mod omp_files;
 mod omp_keys;
 mod prompt_templates;
+mod request_sample;
 mod rule_files;
 mod settings_schema;
 mod shell_help;

@@ -1,0 +1,110 @@
+//! Compares a request of pi with ours, and knows the differences that are meant.
+
+use super::Line;
+use pi_rpc::model::request::HttpRequest;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Headers that are not compared: of the library that speaks HTTP, or names of the program.
+const OWN_HEADERS: [&str; 13] = [
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "http-referer",
+    "originator",
+    "sec-fetch-mode",
+    "user-agent",
+    "x-billing-invoke-origin",
+    "x-client-request-id",
+    "x-opencode-client",
+];
+/// Beginnings of such headers.
+const OWN_PREFIXES: [&str; 3] = ["x-goog-api-client", "x-openrouter-", "x-stainless-"];
+
+/// A difference that is meant: the API (empty: any), what the member begins with, and why.
+type Meant = (&'static str, &'static str, &'static str);
+
+/// All differences that are meant. Each is in `docs/explanation/differences.md`.
+const MEANT: [Meant; 0] = [];
+
+/// The entry for a member, and its reason.
+pub fn meant(api: &str, _line: &Line, member: &str) -> Option<(&'static str, &'static str)> {
+    let found =
+        MEANT.iter().find(|(of, known, _)| (of.is_empty() || *of == api) && member.starts_with(known));
+    found.map(|(_, known, why)| (*known, *why))
+}
+
+/// The members that differ, with places in lists as `*`, and both values.
+pub fn differences(line: &Line, ours: &HttpRequest) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    if let Some(url) = &line.url {
+        if *url != ours.url {
+            found.push(("address".to_owned(), format!("pi {url}, ours {}", ours.url)));
+        }
+        let own =
+            |name: &str| OWN_HEADERS.contains(&name) || OWN_PREFIXES.iter().any(|it| name.starts_with(it));
+        let theirs: BTreeMap<&str, &str> =
+            line.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let ours: BTreeMap<&str, &str> =
+            ours.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let mut names: Vec<&str> =
+            theirs.keys().chain(ours.keys()).copied().filter(|name| !own(name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names.into_iter().filter(|name| theirs.get(name) != ours.get(name)) {
+            let text = format!("pi {:?}, ours {:?}", theirs.get(name), ours.get(name));
+            found.push((format!("header {name}"), text));
+        }
+    }
+    let mut theirs = line.body.clone();
+    if line.url.is_none()
+        && let Some(members) = theirs.as_object_mut()
+    {
+        // In the address, as AWS has it.
+        members.shift_remove("modelId");
+    }
+    compare("", &theirs, &ours.body, &mut found);
+    found
+}
+
+fn compare(pointer: &str, theirs: &Value, ours: &Value, found: &mut Vec<(String, String)>) {
+    // A text by itself, and a list with nothing but that text, are the same to every vendor.
+    let plain = |value: &Value| match value.as_array().map(Vec::as_slice) {
+        Some([part])
+            if pointer.ends_with("/content") && *part == json!({ "type": "text", "text": part["text"] }) =>
+        {
+            part["text"].clone()
+        }
+        _ => value.clone(),
+    };
+    if plain(theirs) == plain(ours) {
+        return;
+    }
+    match (theirs, ours) {
+        (Value::Object(one), Value::Object(other)) => {
+            let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
+            keys.sort();
+            keys.dedup();
+            keys.iter()
+                .for_each(|key| compare(&format!("{pointer}/{key}"), &theirs[*key], &ours[*key], found));
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            one.iter()
+                .zip(other)
+                .for_each(|(one, other)| compare(&format!("{pointer}/*"), one, other, found));
+        }
+        _ => found.push((pointer.to_owned(), format!("pi {}, ours {}", shown(theirs), shown(ours)))),
+    }
+}
+
+/// Longest value that is shown, in bytes.
+const SHOWN: usize = 600;
+
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    let end = (0..=SHOWN.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text[..end.unwrap_or(0)].to_owned()
+}
