@@ -12,8 +12,9 @@ use pi_rpc_config::{
     expand_home, load_with_policy, missing_text,
     prompt::files::{PromptFiles, text_or_file},
 };
-use pi_rpc_engine::{CompactionPlan, Modes, RetryPlan, limits::Limits};
+use pi_rpc_engine::{CompactionPlan, Modes, RetryPlan, WarmingPlan, limits::Limits};
 use pi_rpc_files::secrets::{self, Secrets};
+use pi_rpc_model::http_options::CacheWarming;
 use pi_rpc_model_http::http::Http;
 use pi_rpc_prompt::{ContextFile, PromptSource, tool_line};
 use pi_rpc_protocol::Dialect;
@@ -214,6 +215,11 @@ pub fn session_options(
         branch_reserve: settings.branch_reserve_tokens.unwrap_or(own.branch_reserve),
         syncs_runs: options.sync == SyncPolicy::Run,
         budget: options.budget,
+        cache_warming: WarmingPlan {
+            // Unset: as in pi, but for agents, which ask models themselves.
+            mode: settings.cache_warming.unwrap_or(CacheWarming::Idle),
+            keeps_long: environment.get("PI_CACHE_RETENTION") == Some("long"),
+        },
     };
     let tool_environment = ToolEnvironment {
         directory,

@@ -194,6 +194,7 @@ const READERS: &[(&str, &str, &str)] = &[
     ("mock/lib.rs", "axum::serve(", "hyper: heads of 400 KiB; bodies MAX_BODY; strangers"),
     ("model-http/http/aws_chain.rs", "answer.chunk()", "MAX_BODY, an error"),
     ("model-http/http/google_exchange.rs", "response.chunk()", "the answer's limit, an error"),
+    ("model-http/http/socket.rs", "WebSocketConfig::default()", "`EVENT_BYTES` for a message, an error"),
     (
         "model-http/http/response.rs",
         "timeout(idle, response.chunk())",

@@ -18,6 +18,7 @@ use super::{
 };
 use pi_rpc_files::secrets::{Secrets, names_key};
 use pi_rpc_model::{
+    anthropic::federation::{self, ANTHROPIC},
     api::Api,
     bedrock::{AwsAccess, AwsKeySource},
     chatgpt_token::chatgpt_account,
@@ -217,6 +218,13 @@ impl Keys {
             || (provider == aws::AMAZON_BEDROCK && aws::is_configured(&self.environment_of(provider)))
             || configured.is_some_and(|it| it.key.is_some() || self.variable(it).is_some())
             || (provider == VERTEX && self.has_google_account())
+            || (provider == ANTHROPIC && self.has_federation())
+    }
+
+    /// Whether variables name the exchange of a platform's token for one of Anthropic. The token is not read.
+    fn has_federation(&self) -> bool {
+        let needed = &federation::VARIABLES[..federation::NEEDED];
+        needed.iter().all(|name| self.variable_of(ANTHROPIC, name).is_some_and(|it| !it.trim().is_empty()))
     }
 
     /// Whether there is an account for Vertex AI, with its project and location: a file, or a metadata server that a variable names.

@@ -4,7 +4,11 @@ use super::{
     Environment, ListedPackages, Package,
     object_file::{is_yaml, parse_yaml},
 };
-use pi_rpc_model::{http_options::HttpOptions, request::RequestOptions, retry::RetryPolicy};
+use pi_rpc_model::{
+    http_options::{CacheWarming, HttpOptions, Transport},
+    request::RequestOptions,
+    retry::RetryPolicy,
+};
 use pi_rpc_protocol::{InterruptMode, JsonObject, Model, QueueMode, ThinkingLevel};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Number, Value};
@@ -79,6 +83,12 @@ pub struct Settings {
     /// `httpIdleTimeoutMs`: longest silence of a provider in milliseconds; 0 (in the file also `"disabled"`):
     /// unlimited. Source: pi 1.5.2's `settings.md`.
     pub http_idle_timeout_ms: Option<u64>,
+    /// `cacheWarming`: whether vendors' caches are kept warm; only the user's counts, as it costs money.
+    pub cache_warming: Option<CacheWarming>,
+    /// `transport`: how answers come from providers that also speak WebSockets.
+    pub transport: Option<Transport>,
+    /// `websocketConnectTimeoutMs`: time limit for opening a WebSocket, likewise.
+    pub socket_connect_timeout_ms: Option<u64>,
     /// `tasks.todoClearDelay`: how long a finished todo stays on the list, in seconds; negative: forever. Source:
     /// xcsh source.
     pub todo_clear_delay: Option<Number>,
@@ -245,12 +255,15 @@ impl Settings {
             default_project_trust: base.default_project_trust,
             pass_keys: base.pass_keys,
             http_proxy: base.http_proxy,
+            cache_warming: base.cache_warming,
             npm_command: base.npm_command,
             resizes_images: self.resizes_images.or(base.resizes_images),
             blocks_images: self.blocks_images.or(base.blocks_images),
             skills: [base.skills, self.skills].concat(),
             prompts: [base.prompts, self.prompts].concat(),
             http_idle_timeout_ms: self.http_idle_timeout_ms.or(base.http_idle_timeout_ms),
+            transport: self.transport.or(base.transport),
+            socket_connect_timeout_ms: self.socket_connect_timeout_ms.or(base.socket_connect_timeout_ms),
             todo_clear_delay: self.todo_clear_delay.or(base.todo_clear_delay),
         }
     }
@@ -294,6 +307,8 @@ impl Settings {
                 longest_delay: self.retry.max_delay_ms.map_or(usual.retry.longest_delay, limit),
                 ..usual.retry
             },
+            transport: self.transport.unwrap_or_default(),
+            socket_connect: self.socket_connect_timeout_ms.map_or(usual.socket_connect, silence),
         }
     }
 }
@@ -368,6 +383,7 @@ impl SettingsFile<'_> {
             packages: self.packages(),
             default_project_trust: self.default_project_trust(),
             pass_keys: self.value("/passKeys").unwrap_or_default(),
+            cache_warming: self.value("/cacheWarming"),
             http_proxy: self.value("/httpProxy").filter(|url: &String| !url.trim().is_empty()),
             npm_command: self.value("/npmCommand").filter(|words: &Vec<String>| !words.is_empty()),
             resizes_images: self.value("/images/autoResize"),
@@ -378,12 +394,23 @@ impl SettingsFile<'_> {
                 _ => self.path_list("/skills"),
             },
             prompts: self.path_list("/prompts"),
-            http_idle_timeout_ms: match self.object.get("httpIdleTimeoutMs") {
-                Some(Value::String(word)) if word == "disabled" => Some(0),
-                _ => self.value("/httpIdleTimeoutMs"),
-            },
+            http_idle_timeout_ms: self.timeout("httpIdleTimeoutMs"),
+            transport: self.value("/transport").or_else(|| {
+                // The setting of earlier versions.
+                let chosen: Option<bool> = self.value("/websockets");
+                chosen.map(|is_on| if is_on { Transport::WebSocket } else { Transport::Sse })
+            }),
+            socket_connect_timeout_ms: self.timeout("websocketConnectTimeoutMs"),
             todo_clear_delay: self.value("/tasks/todoClearDelay"),
             faults: std::mem::take(&mut self.faults),
+        }
+    }
+
+    /// A time limit in milliseconds; 0: none.
+    fn timeout(&mut self, key: &str) -> Option<u64> {
+        match self.object.get(key) {
+            Some(Value::String(word)) if word == "disabled" => Some(0),
+            _ => self.value(&format!("/{key}")),
         }
     }
 

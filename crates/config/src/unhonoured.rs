@@ -73,13 +73,13 @@ mod tests {
     fn missing_settings_are_named_with_reason() {
         let read = |value: Value| serde_json::from_value::<JsonObject>(value).expect("an object");
         let settings = read(
-            json!({ "theme": "dark", "transport": "websocket", "cacheWarming": "off", "defaultModel": "m" }),
+            json!({ "theme": "dark", "selfUpdateCommand": "brew", "transport": "sse", "defaultModel": "m" }),
         );
         let found: Vec<_> =
             unhonoured_in(&settings).into_iter().map(|(path, setting)| (path, setting.effect)).collect();
-        assert_eq!(found, [("theme", Effect::Screen), ("transport", Effect::Missing)]);
+        assert_eq!(found, [("theme", Effect::Screen), ("selfUpdateCommand", Effect::Missing)]);
         let text = missing_text(&settings).expect("a text");
-        assert!(text.starts_with("settings that are not honoured: transport ("), "{text}");
+        assert!(text.starts_with("settings that are not honoured: selfUpdateCommand ("), "{text}");
         assert_eq!(missing_text(&read(json!({ "transport": "sse" }))), None);
     }
 }

@@ -4,6 +4,7 @@ use crate::{
     activity::{Activity, Next},
     backlog::{Backlog, QueuedLine},
     budget::Budget,
+    cache_warming::CacheWarmer,
     consent_patterns::ConsentPatterns,
     extensions::{
         hook::Hook,
@@ -48,6 +49,8 @@ pub struct Engine {
     pub(crate) series: Series,
     /// What is spent of the budgets.
     pub(crate) budget: Budget,
+    /// The cache of the vendor that is kept warm.
+    pub(crate) cache_warmer: CacheWarmer,
     pub(crate) backlog: Backlog,
     /// Outstanding requests of models, tools, shells and files.
     pub(crate) requests: Requests,
@@ -95,6 +98,7 @@ impl Engine {
             activity: Activity::new(setup.dialect, setup.checked),
             series: Series::default(),
             budget: Budget::default(),
+            cache_warmer: CacheWarmer::default(),
             backlog: Backlog::default(),
             requests: Requests::default(),
             extensions: ExtensionHost::new(
@@ -248,7 +252,9 @@ impl Engine {
     /// When [`Input::Time`] is due, on the monotonic clock.
     pub fn deadline(&self) -> Option<Duration> {
         let summary = self.activity.compaction().and_then(|compaction| compaction.summaries.due());
-        let dues = [self.activity.retry_due(), summary, self.extensions.deadline(), self.todos.due()];
+        let warming = self.cache_warmer.due();
+        let dues =
+            [self.activity.retry_due(), summary, self.extensions.deadline(), self.todos.due(), warming];
         dues.into_iter().flatten().min().filter(|_| !self.is_disk_outstanding())
     }
 
@@ -260,6 +266,7 @@ impl Engine {
             self.emit_event(TodoAutoClearEvent {});
         }
         self.retry_summaries();
+        self.warm_due_cache();
         if self.activity.retry_due().is_some_and(|due| due <= self.now.monotonic) {
             self.start_run([]);
         }

@@ -345,6 +345,8 @@ pub struct ModelCall {
     pub system_prompt: Arc<str>,
     /// The conversation.
     pub messages: Arc<Vec<Arc<AgentMessage>>>,
+    /// Whether the system messages of the conversation add up to the system prompt and the tools.
+    pub has_system_messages: bool,
     /// The tools that it may call.
     pub tools: Arc<[ToolSpec]>,
     /// The tool that the answer must call, where the provider supports that; `None`: any or none.
@@ -364,6 +366,8 @@ pub enum Purpose {
     Summary,
     /// A request of an extension, with the maximum of the answer's tokens.
     Extension(Option<u64>),
+    /// Keeping the vendor's cache warm: the answer has one token, and is not used.
+    Warming,
 }
 
 impl Purpose {
@@ -377,6 +381,7 @@ impl Purpose {
         match self {
             Self::Turn | Self::Summary => None,
             Self::Extension(tokens) => tokens,
+            Self::Warming => Some(1),
         }
     }
 }

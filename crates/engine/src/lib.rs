@@ -78,6 +78,7 @@ mod actions;
 mod activity;
 mod backlog;
 mod budget;
+mod cache_warming;
 mod capacity;
 mod commands;
 pub mod consent;
@@ -128,6 +129,7 @@ pub mod ttsr;
 mod virtual_models;
 
 pub use budget::{BudgetLimits, BudgetPlan};
+pub use cache_warming::WarmingPlan;
 pub use core::Engine;
 pub use io::{
     CallId, Input, LoginEnd, LoginNotice, LoginStart, ModelCall, ModelSelection, Now, Output, Purpose,

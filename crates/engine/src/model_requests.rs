@@ -65,6 +65,7 @@ impl Engine {
             session_id: self.store.session.id().to_owned(),
             system_prompt: request.system_prompt.into(),
             messages: Arc::new(vec![Arc::new(message)]),
+            has_system_messages: false,
             tools: Arc::new([]),
             forced_tool: None,
             count: self.requests.models_made,
@@ -100,7 +101,8 @@ impl Engine {
                 Progress::Update(_),
                 ModelContinuation::Summary(_)
                 | ModelContinuation::BranchSummary(_)
-                | ModelContinuation::Action,
+                | ModelContinuation::Action
+                | ModelContinuation::Warming,
             )
             | (Progress::Quiet, _) => {}
         }
@@ -130,6 +132,7 @@ impl Engine {
             ModelContinuation::Summary(part) => self.on_summary_answer(part, partial),
             ModelContinuation::BranchSummary(branch) => self.on_branch_summary(call, &branch, partial),
             ModelContinuation::Action => self.end_model_action(call, partial),
+            ModelContinuation::Warming => self.on_warmed(&partial),
         }
     }
 }

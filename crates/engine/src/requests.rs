@@ -133,6 +133,8 @@ pub enum ModelContinuation {
     BranchSummary(Box<BranchPreparation>),
     /// End the action of an extension with it; the request's id is that of the action.
     Action,
+    /// Note what it has used: it kept the vendor's cache warm.
+    Warming,
 }
 
 /// The continuation of a tool.

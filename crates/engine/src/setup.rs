@@ -1,6 +1,9 @@
 //! Configuration of an engine.
 
-use crate::{budget::BudgetPlan, limits::Limits, model_choices::ModelChoice, toolbox::arguments::Toolbox};
+use crate::{
+    budget::BudgetPlan, cache_warming::WarmingPlan, limits::Limits, model_choices::ModelChoice,
+    toolbox::arguments::Toolbox,
+};
 use pi_rpc_prompt::{Commands, Instructions, PromptSource};
 use pi_rpc_protocol::{
     Base, Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel,
@@ -138,6 +141,8 @@ pub struct Modes {
     pub syncs_runs: bool,
     /// How much a run and the session may spend before the host is asked.
     pub budget: BudgetPlan,
+    /// Whether the vendor's cache of the conversation is kept warm, in dialects with entries for what that uses.
+    pub cache_warming: WarmingPlan,
 }
 
 /// Where sessions are stored.
@@ -184,6 +189,7 @@ impl Modes {
             branch_reserve: defaults.reserve_tokens,
             syncs_runs: false,
             budget: BudgetPlan::default(),
+            cache_warming: WarmingPlan::default(),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! System messages: the sections of the system prompt and the tools, as messages of the conversation.
 //!
 //! Dialects with system messages open the first run of a session with one that has everything. Later ones have what has
-//! changed since. What the providers are sent is not made of them. Source: pi 1 source, its message reference, observed.
+//! changed since. Providers whose servers
+//! take such messages are sent them; others the state that results. Source: pi 1 source, its message reference, observed.
 
 use crate::{
     core::Engine,
+    run::state::Run,
     toolbox::{arguments::ToolOwner, selection::RecordedTools},
 };
 use indexmap::IndexMap;
@@ -35,6 +37,14 @@ impl Engine {
 }
 
 impl Engine {
+    /// Whether the system messages of the session add up to the instructions and tools of the open run.
+    pub(crate) fn has_told_instructions(&self) -> bool {
+        let is_own = |run: &Run| Arc::ptr_eq(&run.system_prompt, &self.instructions.text);
+        self.dialect.record().system_message_opens_run
+            && self.activity.run().is_some_and(is_own)
+            && self.system_changes().is_none()
+    }
+
     /// Goes on without the tools that the session was without, in dialects with system messages.
     pub(crate) fn follow_session_tools(&mut self) {
         if !self.dialect.record().system_message_opens_run {

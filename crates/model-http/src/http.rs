@@ -6,12 +6,14 @@ mod aws_chain;
 mod exchange;
 mod extra_authorities;
 mod failure;
+mod federated_token;
 mod google_exchange;
 pub mod google_token;
 mod proxy;
 mod redactor;
 mod response;
 mod signature;
+mod socket;
 
 #[cfg(feature = "aws-chain")]
 use self::aws_chain::{ChainClients, KeyChain};
@@ -69,8 +71,14 @@ pub struct Http {
     outward: OnceLock<Client>,
     /// The client for plain HTTP on this machine.
     local: OnceLock<Client>,
+    /// The client for other machines and HTTPS that speaks HTTP/1.1 alone, which WebSockets need.
+    outward_sockets: OnceLock<Client>,
+    /// WebSockets by session.
+    sockets: socket::Sockets,
     /// Tokens for Google accounts.
     google_tokens: google_token::TokenCache,
+    /// Tokens of Anthropic in exchange for those of a platform.
+    federated_tokens: federated_token::FederatedTokens,
     /// The proxy of the user's settings.
     proxy: Option<String>,
     /// Keys that are redacted in the texts of failures.
@@ -251,14 +259,25 @@ impl Http {
                 // Each time anew: a signature is valid for minutes.
                 self.sign(&mut request, signing).await.map_err(RequestFailure::new)?;
             }
-            let failure = match send(&client, request, reader, options, redactor).await {
+            let mut failure = match send(&client, request, reader, options, redactor).await {
                 Ok(response) => {
                     self.reached.lock().unwrap_or_else(PoisonError::into_inner).insert(host);
                     return Ok(response);
                 }
                 Err(failure) => failure,
             };
+            if failure.is_unauthorized {
+                self.federated_tokens.forget().await;
+            }
             let is_stale = failure.is_broken && replaced < MOST_REPLACED && self.has_reached(&host);
+            if let Some(instead) = failure.instead.take()
+                && let Some(mut again) = again
+            {
+                tracing::debug!("another request: {}", redactor.redact(failure.message));
+                *again.body_mut() = Some(instead.to_string().into());
+                request = again;
+                continue;
+            }
             request = match again {
                 // A connection that was kept, and closed by the other side: a new one replaces it.
                 Some(again) if is_stale => {
@@ -314,8 +333,23 @@ impl Http {
 
     /// Returns the client for `url`, created at its first use.
     fn client(&self, url: &Url) -> Result<Client, RequestFailure> {
+        self.known_client(url, &self.outward, builder)
+    }
+
+    /// Returns the client for the upgrade of a connection to `url`, created at its first use.
+    fn socket_client(&self, url: &Url) -> Result<Client, RequestFailure> {
+        self.known_client(url, &self.outward_sockets, || builder().http1_only())
+    }
+
+    /// Returns the client for `url`: that of this machine, or `outward`, which `builder` makes.
+    fn known_client(
+        &self,
+        url: &Url,
+        outward: &OnceLock<Client>,
+        builder: impl Fn() -> ClientBuilder,
+    ) -> Result<Client, RequestFailure> {
         let local = url.scheme() == "http" && is_loopback(url);
-        let known = if local { &self.local } else { &self.outward };
+        let known = if local { &self.local } else { outward };
         if let Some(client) = known.get() {
             return Ok(client.clone());
         }
@@ -338,7 +372,7 @@ impl Http {
     }
 }
 
-/// Settings of both clients.
+/// Settings of all clients.
 fn builder() -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("pi-rpc/", env!("CARGO_PKG_VERSION")))

@@ -73,6 +73,9 @@ impl Api {
     /// [`Credentials::variables`].
     pub fn variables(self, provider: &str) -> &'static [&'static str] {
         match self {
+            Self::AnthropicMessages if provider == anthropic::federation::ANTHROPIC => {
+                &anthropic::federation::VARIABLES
+            }
             Self::AzureOpenaiResponses => &openai_azure::VARIABLES,
             Self::GoogleVertex => &google::vertex::VARIABLES,
             Self::OpenaiCompletions if provider == AZURE => &openai_azure::VARIABLES,

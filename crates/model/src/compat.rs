@@ -59,6 +59,10 @@ pub struct Compat {
     pub priority: Option<Number>,
     /// `supportsLongCacheRetention`: keeps the conversation for an hour or a day on request.
     pub long_cache: bool,
+    /// `supportsMidConvoSystemMessages`: takes changes of the instructions in the conversation.
+    pub system_messages: bool,
+    /// `supportsMidConvoToolAdditions` with `supportsMidConvoSystemMessages`: takes further tools there.
+    pub tool_additions: bool,
 }
 
 /// How a request turns thinking on.
@@ -149,6 +153,9 @@ impl Compat {
             budget_field: budget_field.map(str::to_owned),
             priority: compat.read("vllmPriority", Value::as_number).cloned(),
             long_cache: compat.flag("supportsLongCacheRetention"),
+            system_messages: compat.flag("supportsMidConvoSystemMessages"),
+            tool_additions: compat.flag("supportsMidConvoSystemMessages")
+                && compat.flag("supportsMidConvoToolAdditions"),
         }
     }
 }

@@ -7,10 +7,11 @@
 //!
 //! Source: pi source (message conversion, `transform-messages`); observed.
 
-use super::request::ModelRequest;
+use super::{request::ModelRequest, transcript::Opening};
 use pi_rpc_protocol::{
     AgentMessage, AssistantContent, AssistantMessage, FileMentionMessage, ImageContent, InputKind,
-    JsonObject, MessageContent, StopReason, ThinkingContent, ToolCall, ToolResultMessage, UserContent,
+    JsonObject, MessageContent, StopReason, SystemMessage, ThinkingContent, ToolCall, ToolResultMessage,
+    UserContent,
 };
 use std::{
     borrow::Cow,
@@ -125,14 +126,54 @@ pub fn convert<'a>(
     request: &ModelRequest<'a>,
     id_of: impl Fn(&str, &AssistantMessage) -> String,
 ) -> Chat<'a> {
+    convert_all(request, id_of).chat
+}
+
+/// A conversation with the changes of its instructions and tools.
+#[derive(Clone, Debug, Default)]
+pub struct Transcript<'a> {
+    /// The conversation.
+    pub chat: Chat<'a>,
+    /// All system messages but the first, each with the index of the turn that it precedes. They stand behind the results of
+    /// the turn before.
+    pub changes: Vec<(usize, &'a SystemMessage)>,
+}
+
+impl<'a> Transcript<'a> {
+    /// The changes before the turn `index`.
+    pub fn changes_at(&self, index: usize) -> impl Iterator<Item = &'a SystemMessage> {
+        self.changes.iter().filter(move |(at, _)| *at == index).map(|(_, change)| *change)
+    }
+}
+
+/// Converts the conversation of `request` as [`convert`] does, and keeps the places of later system messages, if `opening`
+/// leaves them in the conversation.
+pub fn convert_transcript<'a>(
+    request: &ModelRequest<'a>,
+    opening: &Opening<'_>,
+    id_of: impl Fn(&str, &AssistantMessage) -> String,
+) -> Transcript<'a> {
+    let mut transcript = convert_all(request, id_of);
+    if !opening.has_changes {
+        transcript.changes.clear();
+    }
+    transcript
+}
+
+fn convert_all<'a>(
+    request: &ModelRequest<'a>,
+    id_of: impl Fn(&str, &AssistantMessage) -> String,
+) -> Transcript<'a> {
     let images = images(request);
     let mut chat = Chat::new();
+    let mut changes = Vec::new();
     // The last turn with a call of an id.
     let mut latest: HashMap<&'a str, usize> = HashMap::new();
     // No vendor accepts an empty id.
     let mut sent = HashSet::from([Cow::Borrowed("")]);
-    for message in request.messages {
+    for (place, message) in request.messages.iter().enumerate() {
         match &**message {
+            AgentMessage::System(message) if place > 0 => changes.push((chat.len(), message)),
             AgentMessage::Assistant(message) => {
                 if let Some(turn) = assistant(message, request, &id_of, &mut sent) {
                     latest.extend(calls(message).map(|call| (call.id.as_str(), chat.len())));
@@ -153,7 +194,7 @@ pub fn convert<'a>(
             add_missing_results(turn);
         }
     }
-    chat
+    Transcript { chat, changes }
 }
 
 /// Shortens an id to `limit` characters from `A-Z a-z 0-9 _ -`; others become `_`.

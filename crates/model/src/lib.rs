@@ -9,7 +9,7 @@
 //!
 //! - [`types`]: the events of an answer, as the engine takes them.
 //! - [`request`]: a request before any provider's own words, and the trait of readers.
-//! - [`convert`]: the conversation in the form that all providers share.
+//! - [`convert`]: the conversation in the form that all providers share; [`transcript`]: changes of instructions and tools in it.
 //! - [`api`]: the APIs of real models: [`anthropic`], [`bedrock`], [`google`], [`mistral`], [`openai_azure`],
 //!   [`openai_codex`], [`openai_completions`], [`openai_responses`] and [`pi_messages`]; [`compat`]: servers that differ from
 //!   OpenAI's own.
@@ -32,7 +32,8 @@
 //! let api = Api::parse(&endpoint.model.api).unwrap();
 //! let request = api.request(&ModelRequest {
 //!     endpoint: &endpoint, credentials: &Credentials::default(), max_answer_tokens: None, level: ThinkingLevel::Off,
-//!     system_prompt: "Be brief.", messages: &[], tools: &[], forced_tool: None, session_id: "", options: &options,
+//!     system_prompt: "Be brief.", messages: &[], has_system_messages: false, tools: &[],
+//!     forced_tool: None, session_id: "", options: &options,
 //! });
 //! assert!(request.url.starts_with("https://api.example/v1/messages"));
 //!
@@ -52,7 +53,9 @@ pub mod compat_defaults;
 mod context_room;
 pub mod convert;
 pub mod failure;
+pub mod followed_answer;
 pub mod google;
+mod held_prefix;
 pub mod http_options;
 pub mod mistral;
 mod openai;
@@ -69,4 +72,5 @@ pub mod scripted;
 pub mod sequence;
 mod service_tiers;
 pub mod sse;
+pub mod transcript;
 pub mod types;

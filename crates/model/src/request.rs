@@ -95,6 +95,8 @@ pub struct ModelRequest<'a> {
     pub system_prompt: &'a str,
     /// The conversation, oldest first.
     pub messages: &'a [Arc<AgentMessage>],
+    /// Whether the system messages among `messages` add up to `system_prompt` and `tools`, so that they can be sent instead.
+    pub has_system_messages: bool,
     /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
     /// The tool that the model must call, where it can be forced; `None`: its choice.
@@ -155,6 +157,24 @@ impl fmt::Debug for HttpRequest {
     }
 }
 
+/// The request for a WebSocket that takes the place of an [`HttpRequest`]: a `GET` that asks for the upgrade.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SocketRequest {
+    /// The URL, of HTTP or HTTPS.
+    pub url: String,
+    /// Headers by lower-case name; each name once.
+    pub headers: Vec<(String, String)>,
+    /// Names the connection that is kept for the next request of the session; `None`: it is closed behind the answer.
+    pub key: Option<String>,
+}
+
+// Headers hold keys.
+impl fmt::Debug for SocketRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SocketRequest").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
 /// How the events of an answer are framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamFormat {
@@ -198,6 +218,11 @@ pub trait Reader: Send {
 
     /// The header of a refusal that names the kind of error, where its body does not.
     fn error_kind_header(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The body to send at once, instead of the one that was refused with this `status` and `body`. `None`: it stays refused.
+    fn body_instead(&mut self, _status: u16, _body: &Value) -> Option<Value> {
         None
     }
 

@@ -12,7 +12,7 @@ use pi_rpc_config::{
     SelectionOptions, VirtualModel, catalogue::BUILT_IN, pattern::full_id,
 };
 use pi_rpc_engine::{ModelChoice, ModelSelection, ReloadedModels};
-use pi_rpc_model::{request::Endpoint, scripted::Script};
+use pi_rpc_model::{anthropic::Threads, request::Endpoint, scripted::Script};
 use pi_rpc_model_http::http::Http;
 use pi_rpc_protocol::{
     ExtensionRegisterVirtualModel, JsonObject, Model, QueriedModel, QueriedModels, errors,
@@ -27,6 +27,7 @@ pub struct ModelSource {
     wanted: Option<SelectionOptions>,
     environment: Environment,
     http: Arc<Http>,
+    threads: Arc<Threads>,
     /// Credentials without those of extensions, with the key of the command line.
     keys: Keys,
     registered: RegisteredProviders,
@@ -56,6 +57,7 @@ impl ModelSource {
     fn access(&self) -> ProviderAccess {
         ProviderAccess {
             http: self.http.clone(),
+            threads: self.threads.clone(),
             keys: self.all_keys(),
             options: self.config.settings.request_options(&self.environment),
             http_options: self.config.settings.http_options(),
@@ -96,6 +98,7 @@ impl ModelLibrary {
         let keys = access.as_ref().map_or_else(|| config.keys.clone(), |access| access.keys.clone());
         let proxy = config.settings.http_proxy.clone();
         let masking = || Arc::new(Http::with_secrets(config.keys.secrets().clone()).with_proxy(proxy));
+        let threads = access.as_ref().map(|access| access.threads.clone()).unwrap_or_default();
         let http = access.map_or_else(masking, |access| access.http.clone());
         let registered = RegisteredProviders::new();
         self.source = Some(ModelSource {
@@ -103,6 +106,7 @@ impl ModelLibrary {
             wanted,
             environment,
             http,
+            threads,
             keys,
             registered,
             virtual_models: Vec::new(),

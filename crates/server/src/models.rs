@@ -121,6 +121,7 @@ impl ModelLibrary {
             http: Arc::new(
                 Http::with_secrets(selection.keys.secrets().clone()).with_proxy(settings.http_proxy.clone()),
             ),
+            threads: Arc::default(),
             keys: selection.keys,
             options: settings.request_options(environment),
             http_options: settings.http_options(),

@@ -5,17 +5,23 @@ use pi_rpc_config::{CredentialError, Keys};
 use pi_rpc_engine::{ModelCall, Purpose, RequestHooks};
 use pi_rpc_login as login;
 use pi_rpc_model::{
+    anthropic::{
+        Threads,
+        federation::{Federation, TOKEN_BETA},
+    },
     api::Api,
     google::vertex::{AccountSource, QUOTA_PROJECT},
     http_options::HttpOptions,
-    request::{Endpoint, HttpRequest, ModelRequest, Reader, RequestOptions},
+    openai_codex,
+    request::{Endpoint, HttpRequest, ModelRequest, Reader, RequestOptions, SocketRequest},
+    retry::RetryPolicy,
     types::StreamEvent,
 };
 use pi_rpc_model_http::http::{AnswerWatch, DEFECT, Http, json_size};
 use pi_rpc_protocol::{
     AgentMessage, AssistantContent, InputKind, MessageContent, Model, ThinkingLevel, UserContent, UserMessage,
 };
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, pin::Pin, sync::Arc};
 use tokio::sync::mpsc;
 
 /// Bytes of conversation up to which a request is built on the loop's thread: some 50 µs.
@@ -36,6 +42,8 @@ pub struct ProviderAccess {
     pub http_options: HttpOptions,
     /// Makes images fit.
     pub images: ImageFitter,
+    /// The conversations that vendors hold.
+    pub threads: Arc<Threads>,
 }
 
 /// An account of Google that authorizes a request.
@@ -53,6 +61,8 @@ struct BuiltRequest {
     reader: Box<dyn Reader>,
     /// The account that authorizes it, where no key does.
     account: Option<GoogleAccount>,
+    /// The exchange for a token of Anthropic that authorizes it, where no key does.
+    federation: Option<Federation>,
     /// The thinking level that the answer keeps.
     effort: Option<String>,
 }
@@ -78,6 +88,9 @@ impl ProviderCall {
     ) {
         let access = self.access.clone();
         let model = self.endpoint.model.clone();
+        let api = Api::parse(&model.api);
+        let is_warming = self.call.purpose == Purpose::Warming;
+        let session = (self.call.purpose == Purpose::Turn).then(|| self.call.session_id.clone());
         let provider = &self.endpoint.model.provider;
         let renewed = tokio::select! {
             renewed = login::refresh_expiring(&access.http, &access.keys, provider) => renewed,
@@ -95,7 +108,7 @@ impl ProviderCall {
                 built.unwrap_or_else(|_| Err(format!("The request could not be made: {DEFECT}")))
             }
         };
-        let BuiltRequest { mut request, reader, account, effort } = match built {
+        let BuiltRequest { mut request, reader, account, federation, effort } = match built {
             Ok(ready) => ready,
             Err(message) => return fail(&events, message).await,
         };
@@ -113,6 +126,16 @@ impl ProviderCall {
                 Err(message) => return fail(&events, message).await,
             }
         }
+        if let Some(federation) = federation {
+            let token = tokio::select! {
+                token = access.http.federated_token(&federation) => token,
+                () = events.closed() => return,
+            };
+            match token {
+                Ok(token) => add_federated_token(&mut request.headers, &token),
+                Err(message) => return fail(&events, message).await,
+            }
+        }
         let own: Vec<_> = request.headers.clone();
         let request = tokio::select! {
             request = provider_hooks.run_request_hooks(hooks, request) => request,
@@ -125,8 +148,23 @@ impl ProviderCall {
         let ((heads, shown), (raw, streamed)) = (mpsc::channel(1), mpsc::channel(1));
         let watch =
             AnswerWatch { heads: hooks.response.then_some(heads), events: hooks.stream.then_some(raw) };
-        let exchange =
-            access.http.stream_watched_answer(request, reader, &access.http_options, events, watch);
+        let (request, reader) = match session {
+            Some(session) => access.threads.join(&session, &model, request, reader),
+            None => (request, reader),
+        };
+        let options = match is_warming {
+            true => &HttpOptions {
+                retry: RetryPolicy { retries: 0, ..RetryPolicy::default() },
+                ..access.http_options.clone()
+            },
+            false => &access.http_options,
+        };
+        let exchange: Pin<Box<dyn Future<Output = ()> + Send>> = match socket_of(api, &request) {
+            Some(socket) => {
+                Box::pin(access.http.stream_socket_answer(socket, request, reader, options, events, watch))
+            }
+            None => Box::pin(access.http.stream_watched_answer(request, reader, options, events, watch)),
+        };
         let hooks = provider_hooks.run_stream_hooks(streamed, &model);
         tokio::join!(exchange, provider_hooks.run_response_hooks(shown), hooks);
     }
@@ -170,17 +208,41 @@ impl ProviderCall {
             level: self.call.level.unwrap_or(ThinkingLevel::Off),
             system_prompt: &self.call.system_prompt,
             messages: &messages,
+            has_system_messages: self.call.has_system_messages,
             tools: &self.call.tools,
             forced_tool: self.call.forced_tool.as_deref(),
             session_id: match self.call.purpose {
                 // No later request begins like that of a summary.
                 Purpose::Summary => "",
-                Purpose::Turn | Purpose::Extension(_) => &self.call.session_id,
+                Purpose::Turn | Purpose::Extension(_) | Purpose::Warming => &self.call.session_id,
             },
             options: &self.access.options,
         };
         let effort = api.kept_effort(&request).map(str::to_owned);
-        Ok(BuiltRequest { request: api.request(&request), reader: api.reader_for(model), account, effort })
+        let federation = Federation::of(&endpoint.model, &credentials);
+        Ok(BuiltRequest {
+            request: api.request(&request),
+            reader: api.reader_for(model),
+            account,
+            federation,
+            effort,
+        })
+    }
+}
+
+/// The WebSocket that may take the place of the request.
+fn socket_of(api: Option<Api>, request: &HttpRequest) -> Option<SocketRequest> {
+    let drawn = || format!("{:032x}", fastrand::u128(..));
+    (api == Some(Api::OpenaiCodexResponses)).then(|| openai_codex::socket::socket(request, &drawn()))
+}
+
+/// Adds the token, and the feature that it needs. A header of the user stays.
+fn add_federated_token(headers: &mut Vec<(String, String)>, token: &str) {
+    headers.push(("authorization".to_owned(), format!("Bearer {token}")));
+    match headers.iter_mut().find(|(name, _)| name == "anthropic-beta") {
+        Some((_, betas)) if betas.split(',').any(|beta| beta.trim() == TOKEN_BETA) => {}
+        Some((_, betas)) => *betas = format!("{betas},{TOKEN_BETA}"),
+        None => headers.push(("anthropic-beta".to_owned(), TOKEN_BETA.to_owned())),
     }
 }
 

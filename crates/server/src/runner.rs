@@ -243,7 +243,7 @@ impl Runner {
                 Output::CallModel(call) if tasks.has_agent() => tasks.call_agent(call),
                 Output::CallModel(call) => {
                     let hooks = match call.purpose {
-                        Purpose::Turn => engine.request_hooks(),
+                        Purpose::Turn | Purpose::Warming => engine.request_hooks(),
                         _ => RequestHooks::default(),
                     };
                     let id = call.call;

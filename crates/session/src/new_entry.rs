@@ -6,7 +6,7 @@ use pi_rpc_protocol::{
     AgentMessage, AgentMessageKind, BranchSummaryEntry, Check as _, CompactionEntry, CompactionResult,
     ContextEditEntry, CustomEntry, CustomMessageEntry, DialectLevelWithoutThinking, LabelEntry, MessageEntry,
     ModelChangeEntry, SessionEntry, SessionEntryKind, SessionInfoEntry, SystemMessage, ThinkingLevel,
-    ThinkingLevelChangeEntry, TtsrInjectionEntry,
+    ThinkingLevelChangeEntry, TtsrInjectionEntry, Usage, UsageEntry,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -44,6 +44,17 @@ pub enum NewEntry {
         details: Option<Value>,
         /// Whether an extension made the summary.
         from_hook: bool,
+    },
+    /// What a request of a model has used that led to no message.
+    Usage {
+        /// The purpose of the request.
+        kind: String,
+        /// The provider.
+        provider: String,
+        /// The id of the model that has answered.
+        model: String,
+        /// Tokens and cost.
+        usage: Box<Usage>,
     },
     /// Removes the message of the entry with this id from the context.
     LeftOut(Arc<str>),
@@ -139,6 +150,16 @@ impl NewEntry {
                 provider: Some(provider),
                 model_id: Some(model),
                 role: (!is_first).then(|| DEFAULT_ROLE.to_owned()),
+            }),
+            Self::Usage { kind, provider, model, usage } => SessionEntry::Usage(UsageEntry {
+                id,
+                parent_id,
+                timestamp,
+                kind,
+                provider,
+                model,
+                usage: *usage,
+                note: None,
             }),
             Self::Level(level) => {
                 let off = stamp.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Off;

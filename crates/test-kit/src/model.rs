@@ -62,6 +62,7 @@ impl World<'_> {
             Purpose::Turn => "turn",
             Purpose::Summary => "summary",
             Purpose::Extension(_) => "outside",
+            Purpose::Warming => "warming",
         };
         let forced = call.forced_tool.as_ref().map(|tool| format!(" must {tool}")).unwrap_or_default();
         self.played.asked.push(format!("{what} {} [{roles}]{forced}", call.model.id));

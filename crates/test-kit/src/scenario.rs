@@ -134,6 +134,12 @@ impl Scenario {
         self
     }
 
+    /// Changes the setup of the engine.
+    pub fn set_up(mut self, change: fn(&mut Setup)) -> Self {
+        self.changes.push(Box::new(change));
+        self
+    }
+
     /// Offers the model a tool, too, that requires no arguments.
     pub fn tool_without_arguments(mut self, name: &'static str) -> Self {
         self.changes.push(Box::new(move |setup| {

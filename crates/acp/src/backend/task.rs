@@ -191,7 +191,7 @@ impl Task {
                 )
                 .await;
             }
-            Purpose::Extension(_) => {
+            Purpose::Extension(_) | Purpose::Warming => {
                 return fail(&answer, "The agent answers prompts of its session only").await;
             }
         }

@@ -70,6 +70,7 @@ impl Engine {
             session_id: self.store.session.id().to_owned(),
             system_prompt: system_prompt.unwrap_or_default().into(),
             messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
+            has_system_messages: false,
             tools: tools.into_iter().flatten().map(spec).collect(),
             forced_tool: None,
             count: self.requests.models_made,

@@ -50,6 +50,7 @@ impl Engine {
     /// Emits the end of the chain.
     fn end_chain(&mut self) {
         let chain = self.series.chain.take().unwrap_or_default();
+        self.settle_warming();
         if !self.ends_chains() {
             return self.emit_event(AgentSettledEvent { aborted: Some(chain.aborted) });
         }

@@ -190,7 +190,7 @@ impl Engine {
             return self.pause_at_limit(limit);
         }
         if !self.is_hooked(HookName::Context) {
-            return self.request_answer(self.store.session.messages().clone());
+            return self.request_answer();
         }
         self.carry(Next::Phase(Phase::Context));
         let messages = self.store.session.messages().iter().map(AsRef::as_ref);
@@ -208,12 +208,22 @@ impl Engine {
         if self.is_ending_run() {
             return;
         }
-        let instead = messages.map(|messages| Arc::new(messages.into_iter().map(Arc::new).collect()));
-        self.request_answer(instead.unwrap_or_else(|| self.store.session.messages().clone()));
+        match messages {
+            Some(messages) => {
+                self.send_answer_request(Arc::new(messages.into_iter().map(Arc::new).collect()), false);
+            }
+            None => self.request_answer(),
+        }
     }
 
-    /// Sends the request of the turn's answer.
-    fn request_answer(&mut self, messages: Arc<Vec<Arc<AgentMessage>>>) {
+    /// Sends the request of the turn's answer with the session's messages.
+    fn request_answer(&mut self) {
+        let has_system_messages = self.has_told_instructions();
+        self.send_answer_request(self.store.session.messages().clone(), has_system_messages);
+    }
+
+    /// Sends the request of the turn's answer with these messages.
+    fn send_answer_request(&mut self, messages: Arc<Vec<Arc<AgentMessage>>>, has_system_messages: bool) {
         let call = self.ids.call();
         let Some(run) = self.activity.run_mut() else { return };
         self.rules.reset();
@@ -225,6 +235,7 @@ impl Engine {
             session_id: self.store.session.id().to_owned(),
             system_prompt: run.system_prompt.clone(),
             messages,
+            has_system_messages,
             tools: self.tools.specs().clone(),
             forced_tool: run.forced_tool.take(),
             count: self.requests.models_made,
@@ -239,6 +250,7 @@ impl Engine {
             ),
             false => self.carry(Next::Phase(Phase::Requested(call))),
         }
+        self.warm_cache_of(&request);
         self.request_model(request);
     }
 

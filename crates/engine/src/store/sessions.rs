@@ -443,6 +443,7 @@ impl Engine {
         self.queues.next_prompt.clear();
         self.tools.consent_patterns.allowed.clear();
         self.budget = Budget::default();
+        self.stop_warming();
         self.series.overflowed = false;
         self.store.retry_write();
     }

@@ -32,3 +32,4 @@ mod todo_list;
 mod todos;
 mod ttsr;
 mod versions;
+mod warm_cache;

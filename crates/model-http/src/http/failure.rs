@@ -26,11 +26,22 @@ pub struct RequestFailure {
     pub is_transient: bool,
     /// Whether a connection broke on which nothing had come.
     pub is_broken: bool,
+    /// The body to send instead of the one that was refused.
+    pub instead: Option<Value>,
+    /// Whether the credential was refused.
+    pub is_unauthorized: bool,
 }
 
 impl RequestFailure {
     pub fn new(message: String) -> Self {
-        Self { message, retry_after: None, is_transient: false, is_broken: false }
+        Self {
+            message,
+            retry_after: None,
+            is_transient: false,
+            is_broken: false,
+            instead: None,
+            is_unauthorized: false,
+        }
     }
 
     pub fn of_connection(message: String) -> Self {
@@ -68,6 +79,7 @@ pub async fn refusal(
 ) -> RequestFailure {
     let status = response.status();
     let number = status.as_u16();
+    let mut instead = None;
     let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
     let mut retry_after = retry_after(header, SystemTime::now());
     let mut is_transient = is_transient_status(number, header);
@@ -89,6 +101,7 @@ pub async fn refusal(
                         limit
                     }
                     None => {
+                        instead = reader.body_instead(number, &body);
                         retry_after = retry_after.or_else(|| reader.retry_after(&body));
                         let reason = reader.refusal(&body).unwrap_or_else(|| body.to_string());
                         let code = overflow_code(&body).filter(|_| !is_overflow(&reason));
@@ -104,7 +117,13 @@ pub async fn refusal(
             }
         }
     };
-    RequestFailure { retry_after, is_transient, ..RequestFailure::new(message) }
+    RequestFailure {
+        retry_after,
+        is_transient,
+        instead,
+        is_unauthorized: number == 401,
+        ..RequestFailure::new(message)
+    }
 }
 
 pub fn seconds(time: Duration) -> String {

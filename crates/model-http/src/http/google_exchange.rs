@@ -94,7 +94,8 @@ pub fn source_request(url: &str, headers: &BTreeMap<String, String>) -> Result<R
     Ok(get)
 }
 
-fn secure_url(url: &str, member: &str) -> Result<Url, TokenFailure> {
+/// The address, if it is one of HTTPS or of this machine; `member` names it in the error.
+pub fn secure_url(url: &str, member: &str) -> Result<Url, TokenFailure> {
     let url = Url::parse(url).ok();
     let url = url.filter(|url| url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url)));
     url.ok_or_else(|| TokenFailure::lasting(format!("{member}: expected an https address")))

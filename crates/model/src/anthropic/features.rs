@@ -18,6 +18,12 @@ pub struct Features {
     pub empty_signature: bool,
     /// `supportsMidConvoEffort`: takes efforts in the messages of the conversation.
     pub effort_messages: bool,
+    /// `supportsMidConvoSystemMessages`: takes changes of the instructions in the conversation.
+    pub system_messages: bool,
+    /// `supportsMidConvoToolChanges`: takes changes of the tools there.
+    pub tool_changes: bool,
+    /// `supportsMessageThreads`: keeps a conversation, so that a request has only what is new.
+    pub threads: bool,
 }
 
 impl Features {
@@ -30,6 +36,9 @@ impl Features {
             long_cache: compat.flag("supportsLongCacheRetention"),
             empty_signature: compat.flag("allowEmptySignature"),
             effort_messages: compat.flag("supportsMidConvoEffort"),
+            system_messages: compat.flag("supportsMidConvoSystemMessages"),
+            tool_changes: compat.flag("supportsMidConvoToolChanges"),
+            threads: compat.flag("supportsMessageThreads"),
         }
     }
 }

@@ -1,11 +1,18 @@
 //! Converts the conversation to messages.
 
-use super::{features::Features, request::mark, thinking::Thinking};
-use crate::{
-    convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, convert, plain_id},
-    request::ModelRequest,
+use super::{
+    features::Features,
+    request::{ToolChanges, definition, mark},
+    thinking::Thinking,
 };
-use pi_rpc_protocol::{AssistantMessage, ImageContent, JsonObject};
+use crate::{
+    convert::{
+        AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, convert_transcript, plain_id,
+    },
+    request::ModelRequest,
+    transcript::{Opening, added, change_text, removed},
+};
+use pi_rpc_protocol::{AssistantMessage, ImageContent, JsonObject, SystemMessage};
 use serde_json::{Value, json};
 
 /// Efforts that messages of the conversation may name.
@@ -16,32 +23,43 @@ pub fn messages(
     request: &ModelRequest<'_>,
     features: Features,
     thinking: Thinking<'_>,
+    opening: &Opening<'_>,
     cache: Option<&Value>,
 ) -> Vec<Value> {
+    let changes = ToolChanges::of(opening, features);
     let active = match thinking {
         Thinking::AdaptiveByMessage(effort) => Some(effort),
         _ => None,
     };
     let mut messages = Vec::new();
-    for turn in convert(request, |id, _| plain_id(id, ID_LIMIT)) {
+    // Changes wait for the answer behind them: between calls and results the vendor refuses them.
+    let mut waiting = Vec::new();
+    let transcript = convert_transcript(request, opening, |id, _| plain_id(id, ID_LIMIT));
+    for (at, turn) in transcript.chat.iter().enumerate() {
+        waiting
+            .extend(transcript.changes_at(at).filter_map(|change| system_message(change, changes, features)));
         match turn {
             // The API has no role for the agent's remarks.
             ChatTurn::User(parts) | ChatTurn::Developer(parts) => {
-                messages.extend(message("user", blocks(&parts)));
+                messages.extend(message("user", blocks(parts)));
             }
             ChatTurn::Assistant(turn) => {
                 let blocks = turn.blocks.iter().filter_map(|block| answer_block(block, features)).collect();
                 if let Some(answer) = message("assistant", blocks) {
+                    messages.append(&mut waiting);
                     let effort = active.and_then(|_| effort_of(turn.source, request));
                     messages.extend(effort.map(effort_message));
                     messages.push(answer);
                 }
-                messages.extend(message("user", results(&turn)));
+                messages.extend(message("user", results(turn)));
             }
         }
     }
+    let last = transcript.changes_at(transcript.chat.len());
+    waiting.extend(last.filter_map(|change| system_message(change, changes, features)));
+    messages.append(&mut waiting);
     if let Some(last) = messages.last_mut()
-        && last["role"] == "user"
+        && last["role"] != "assistant"
         && let Some(block) = last["content"].as_array_mut().and_then(|content| content.last_mut())
     {
         mark(block, cache);
@@ -53,6 +71,25 @@ pub fn messages(
 /// A message, if it has content: the vendor refuses others.
 fn message(role: &str, content: Vec<Value>) -> Option<Value> {
     (!content.is_empty()).then(|| json!({ "role": role, "content": content }))
+}
+
+/// A change of the instructions and, where the vendor takes it there, of the tools; `None`: nothing that is told.
+fn system_message(change: &SystemMessage, changes: ToolChanges, features: Features) -> Option<Value> {
+    let mut content = Vec::new();
+    let text = change_text(change);
+    if !text.is_empty() {
+        content.push(json!({ "type": "text", "text": text }));
+    }
+    if changes == ToolChanges::Native {
+        content.extend(removed(change).map(
+            |name| json!({ "type": "tool_removal", "tool": { "type": "tool_reference", "name": name } }),
+        ));
+        content.extend(added(change).iter().map(|tool| {
+            let definition = definition(tool, features);
+            json!({ "type": "tool_addition", "tool": { "type": "tool_definition", "definition": definition } })
+        }));
+    }
+    message("system", content)
 }
 
 /// Sets the effort of the answers that follow.
@@ -71,7 +108,7 @@ fn effort_of<'a>(source: &'a AssistantMessage, request: &ModelRequest<'_>) -> Op
 const ID_LIMIT: usize = 64;
 
 /// Converts a block of an answer; `None`: a blank text, which the vendor refuses.
-fn answer_block(block: &ChatBlock<'_>, features: Features) -> Option<Value> {
+pub fn answer_block(block: &ChatBlock<'_>, features: Features) -> Option<Value> {
     let text = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
     match block {
         ChatBlock::Thinking { text, signature: None } if features.empty_signature => {

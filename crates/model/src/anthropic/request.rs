@@ -3,6 +3,7 @@
 use super::{features::Features, messages::messages, thinking::Thinking};
 use crate::{
     request::{HttpRequest, ModelRequest},
+    transcript::Opening,
     types::ToolSpec,
 };
 use serde_json::{Value, json};
@@ -12,11 +13,36 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let base = request.endpoint.model.base_url.trim_end_matches('/');
     let features = Features::of(&request.endpoint.model);
     let (max_tokens, thinking) = Thinking::of(request, features);
+    let opening = Opening::of(request, features.system_messages);
+    let changes = ToolChanges::of(&opening, features);
     HttpRequest {
         url: format!("{base}/v1/messages?beta=true"),
-        headers: headers(request, features, thinking),
-        body: body(request, features, max_tokens, thinking),
+        headers: headers(request, features, thinking, changes),
+        body: body(request, features, max_tokens, thinking, &opening, changes),
         signing: None,
+    }
+}
+
+/// Where a request tells changes of instructions and tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolChanges {
+    /// Ahead of the conversation, as they are now.
+    Ahead,
+    /// Those of the instructions in the conversation, the tools ahead of it as they are now.
+    Texts,
+    /// In the conversation.
+    Native,
+}
+
+impl ToolChanges {
+    /// Where a server with these `features` takes them.
+    pub fn of(opening: &Opening<'_>, features: Features) -> Self {
+        match opening.has_changes {
+            false => Self::Ahead,
+            // The vendor refuses a list of tools of which none is ready.
+            true if features.tool_changes && !opening.tools.is_empty() => Self::Native,
+            true => Self::Texts,
+        }
     }
 }
 
@@ -39,7 +65,12 @@ fn has_subscription(request: &ModelRequest<'_>) -> bool {
     request.credentials.key.as_deref().is_some_and(|key| key.contains(SUBSCRIPTION_TOKEN))
 }
 
-fn headers(request: &ModelRequest<'_>, features: Features, thinking: Thinking<'_>) -> Vec<(String, String)> {
+fn headers(
+    request: &ModelRequest<'_>,
+    features: Features,
+    thinking: Thinking<'_>,
+    changes: ToolChanges,
+) -> Vec<(String, String)> {
     let subscription = has_subscription(request);
     let mut headers = vec![
         ("accept".to_owned(), "application/json".to_owned()),
@@ -47,7 +78,7 @@ fn headers(request: &ModelRequest<'_>, features: Features, thinking: Thinking<'_
         ("anthropic-version".to_owned(), "2023-06-01".to_owned()),
         ("anthropic-dangerous-direct-browser-access".to_owned(), "true".to_owned()),
     ];
-    let betas = betas(request, features, thinking);
+    let betas = betas(request, features, thinking, changes);
     if !betas.is_empty() {
         headers.push(("anthropic-beta".to_owned(), betas.join(",")));
     }
@@ -66,7 +97,12 @@ fn headers(request: &ModelRequest<'_>, features: Features, thinking: Thinking<'_
 }
 
 /// The features that the request asks for by the header `anthropic-beta`.
-fn betas(request: &ModelRequest<'_>, features: Features, thinking: Thinking<'_>) -> Vec<&'static str> {
+fn betas(
+    request: &ModelRequest<'_>,
+    features: Features,
+    thinking: Thinking<'_>,
+    changes: ToolChanges,
+) -> Vec<&'static str> {
     let mut betas = Vec::new();
     if has_subscription(request) {
         betas.extend(["claude-code-20250219", "oauth-2025-04-20"]);
@@ -80,15 +116,39 @@ fn betas(request: &ModelRequest<'_>, features: Features, thinking: Thinking<'_>)
     if features.effort_messages {
         betas.extend(["mid-conversation-output-config-2026-07-01", "thinking-binding-controls-2026-08-01"]);
     }
+    if changes == ToolChanges::Native {
+        betas.push("inline-tools-2026-09-15");
+    }
+    if features.threads && request.is_cached() {
+        betas.push("message-threads-2026-08-12");
+    }
     betas
 }
 
-fn body(request: &ModelRequest<'_>, features: Features, max_tokens: u64, thinking: Thinking<'_>) -> Value {
+/// A tool that no model sees, declared beside the first ones: it keeps in the cached part what the vendor adds ahead of the
+/// conversation once tools change. Source: pi 1.6.0, which has measured it.
+fn placeholder() -> Value {
+    json!({
+        "name": "__pi_deferred_placeholder__",
+        "description": "Reserved placeholder. Never available. Never call this.",
+        "input_schema": { "type": "object", "properties": {}, "required": [] },
+        "defer_loading": true,
+    })
+}
+
+fn body(
+    request: &ModelRequest<'_>,
+    features: Features,
+    max_tokens: u64,
+    thinking: Thinking<'_>,
+    opening: &Opening<'_>,
+    changes: ToolChanges,
+) -> Value {
     let cache = cache_control(request, features);
     let cache = cache.as_ref();
     let mut body = json!({
         "model": request.endpoint.model.id,
-        "messages": messages(request, features, thinking, cache),
+        "messages": messages(request, features, thinking, opening, cache),
         "max_tokens": max_tokens,
         "stream": true,
     });
@@ -98,8 +158,8 @@ fn body(request: &ModelRequest<'_>, features: Features, max_tokens: u64, thinkin
         system.push(SUBSCRIPTION_SYSTEM);
     }
     // The vendor refuses blank texts.
-    if !request.system_prompt.trim().is_empty() {
-        system.push(request.system_prompt);
+    if !opening.instructions.trim().is_empty() {
+        system.push(&opening.instructions);
     }
     if !system.is_empty() {
         let block = |text| {
@@ -109,8 +169,15 @@ fn body(request: &ModelRequest<'_>, features: Features, max_tokens: u64, thinkin
         };
         set("system", system.into_iter().map(block).collect());
     }
-    if !request.tools.is_empty() {
-        set("tools", tools(request.tools, features, cache));
+    let mut offered = match changes {
+        ToolChanges::Native => tools(&opening.tools, features, cache),
+        ToolChanges::Ahead | ToolChanges::Texts => tools(request.tools, features, cache),
+    };
+    if changes == ToolChanges::Native {
+        offered.push(placeholder());
+    }
+    if !offered.is_empty() {
+        set("tools", offered.into());
     }
     if let (true, Some(name)) = (thinking.allows_forced_tool(), request.forced()) {
         set("tool_choice", json!({ "type": "tool", "name": name }));
@@ -136,15 +203,16 @@ pub fn mark(block: &mut Value, cache: Option<&Value>) {
     }
 }
 
-fn tools(tools: &[ToolSpec], features: Features, cache: Option<&Value>) -> Value {
-    let mut tools: Vec<Value> = tools.iter().map(|spec| tool(spec, features)).collect();
+fn tools(tools: &[ToolSpec], features: Features, cache: Option<&Value>) -> Vec<Value> {
+    let mut tools: Vec<Value> = tools.iter().map(|spec| definition(spec, features)).collect();
     if let Some(last) = tools.last_mut().filter(|_| features.marks_tools) {
         mark(last, cache);
     }
-    tools.into()
+    tools
 }
 
-fn tool(tool: &ToolSpec, features: Features) -> Value {
+/// Declares a tool.
+pub fn definition(tool: &ToolSpec, features: Features) -> Value {
     let member = |key: &str, missing: Value| tool.parameters.get(key).cloned().unwrap_or(missing);
     let mut schema = json!({
         "type": "object",

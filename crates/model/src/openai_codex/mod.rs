@@ -6,7 +6,9 @@
 //!
 //! Source: pi source (`openai-codex-responses`); observed.
 
-use super::{
+pub mod socket;
+
+use crate::{
     context_room::answer_limit,
     openai_responses::{
         self, CONSTANT_EFFORT, ENCRYPTED_THINKING, Features, MIN_ANSWER_TOKENS, Variant, body, cache_key,

@@ -1,11 +1,15 @@
 //! Converts the conversation to messages of Chat Completions.
 
-use super::reasoning_details::of_signature;
+use super::{offer, reasoning_details::of_signature};
 use crate::{
     compat::Compat,
-    convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, convert, plain_id},
+    convert::{
+        AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, Transcript, convert_transcript,
+        plain_id,
+    },
     openai::{call_part, data_url},
     request::ModelRequest,
+    transcript::{Opening, added, change_text},
 };
 use pi_rpc_protocol::{AssistantMessage, JsonObject, Model};
 use serde_json::{Value, json};
@@ -13,18 +17,43 @@ use serde_json::{Value, json};
 /// Keys under which servers send thinking and accept it back; the first that is not empty counts.
 pub const THINKING_KEYS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
-/// Builds all messages, the instructions first.
-pub fn messages(request: &ModelRequest<'_>, compat: &Compat) -> Vec<Value> {
+/// Builds all messages, the instructions first. Tools of the first `folded` system messages are declared by the request itself.
+pub fn messages(
+    request: &ModelRequest<'_>,
+    compat: &Compat,
+    opening: &Opening<'_>,
+    folded: usize,
+) -> Vec<Value> {
     let model = &request.endpoint.model;
     let instructor = if model.reasoning && compat.developer_role { "developer" } else { "system" };
     let mut messages = Vec::new();
-    if !request.system_prompt.is_empty() {
-        messages.push(json!({"role": instructor, "content": request.system_prompt}));
+    if !opening.instructions.is_empty() {
+        messages.push(json!({"role": instructor, "content": opening.instructions}));
     }
     let id_of = |id: &str, _: &AssistantMessage| known_id(id, &model.provider);
+    let transcript = convert_transcript(request, opening, id_of);
+    let mut told = 1;
+    let mut changes_at = |at: usize, transcript: &Transcript<'_>| {
+        let mut messages = Vec::new();
+        for change in transcript.changes_at(at) {
+            told += 1;
+            let tools: Vec<Value> = added(change).iter().map(|tool| offer(tool, compat)).collect();
+            if told > folded && !tools.is_empty() {
+                messages.push(json!({"role": "system", "tools": tools}));
+            }
+            let text = change_text(change);
+            if !text.is_empty() {
+                messages.push(json!({"role": instructor, "content": text}));
+            }
+        }
+        messages
+    };
     let mut after_results = false;
-    for turn in convert(request, id_of) {
-        let results = match &turn {
+    for (at, turn) in transcript.chat.iter().enumerate() {
+        let changes = changes_at(at, &transcript);
+        after_results &= changes.is_empty();
+        messages.extend(changes);
+        let results = match turn {
             ChatTurn::User(parts) | ChatTurn::Developer(parts) => {
                 if after_results && compat.assistant_after_tool_result {
                     messages.push(bridge());
@@ -39,6 +68,7 @@ pub fn messages(request: &ModelRequest<'_>, compat: &Compat) -> Vec<Value> {
         };
         after_results = results;
     }
+    messages.extend(changes_at(transcript.chat.len(), &transcript));
     messages
 }
 

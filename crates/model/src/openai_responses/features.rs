@@ -16,6 +16,8 @@ pub(crate) struct Features {
     pub developer_role: bool,
     /// `supportsStrictMode`: takes `strict` in tools.
     pub strict_mode: bool,
+    /// `supportsMidConvoSystemMessages`: takes changes of the instructions in the conversation.
+    pub system_messages: bool,
     /// `supportsAdditionalTools` with `supportsMidConvoSystemMessages`: takes tools as items of the input.
     pub tools_as_items: bool,
     /// `supportsMidConvoEffort`: takes efforts as items of the input.
@@ -37,6 +39,7 @@ impl Features {
         Self {
             developer_role: compat.flag("supportsDeveloperRole"),
             strict_mode: compat.flag("supportsStrictMode"),
+            system_messages: compat.flag("supportsMidConvoSystemMessages"),
             tools_as_items: compat.flag("supportsMidConvoSystemMessages")
                 && compat.flag("supportsAdditionalTools"),
             effort_items: compat.flag("supportsMidConvoEffort"),

@@ -6,19 +6,21 @@
 use super::Features;
 use crate::{
     api::Api,
-    convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, convert, plain_id},
+    convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, convert_transcript, plain_id},
     openai::{call_part, data_url, short_hash},
     request::ModelRequest,
+    transcript::{Opening, added, change_text, joined, removed},
+    types::ToolSpec,
 };
-use pi_rpc_protocol::{AssistantMessage, JsonObject, Model};
+use pi_rpc_protocol::{AssistantMessage, JsonObject, Model, SystemMessage};
 use serde_json::{Value, json};
 
 /// What the input has beside the conversation.
 pub struct InputParts<'a> {
-    /// The instructions; may be empty.
-    pub instructions: &'a str,
-    /// Offered tools; empty: they are not part of the input.
-    pub tools: Vec<Value>,
+    /// The instructions and tools at the beginning.
+    pub opening: &'a Opening<'a>,
+    /// Declares tools; `None`: they are not part of the input.
+    pub offered: Option<&'a dyn Fn(&[ToolSpec]) -> Vec<Value>>,
     /// The effort of the answer, named by an item of its own as those of earlier answers; `None`: no items name efforts.
     pub effort: Option<&'a str>,
 }
@@ -31,15 +33,15 @@ pub fn input(request: &ModelRequest<'_>, parts: InputParts<'_>) -> Vec<Value> {
     let is_developer = knows_thinking && Features::of(model).developer_role;
     let instructor = if is_developer { "developer" } else { "system" };
     let mut items = Vec::new();
-    if !parts.tools.is_empty() {
-        items.push(json!({"type": "additional_tools", "role": "developer", "tools": parts.tools}));
+    let mut declared = DeclaredTools { offered: parts.offered, instructor, is_empty: true, gone: Vec::new() };
+    items.extend(declared.declare(&parts.opening.tools));
+    if !parts.opening.instructions.is_empty() {
+        items.push(json!({"role": instructor, "content": parts.opening.instructions}));
     }
-    if !parts.instructions.is_empty() {
-        items.push(json!({"role": instructor, "content": parts.instructions}));
-    }
-    let turns = convert(request, |id, source| known_id(id, source, model));
+    let transcript = convert_transcript(request, parts.opening, |id, source| known_id(id, source, model));
     let mut names = MessageIds::default();
-    for turn in &turns {
+    for (at, turn) in transcript.chat.iter().enumerate() {
+        transcript.changes_at(at).for_each(|change| items.extend(declared.change(change)));
         match turn {
             ChatTurn::User(parts) => items.extend(input_message("user", parts)),
             ChatTurn::Developer(parts) => items.extend(input_message(instructor, parts)),
@@ -56,8 +58,64 @@ pub fn input(request: &ModelRequest<'_>, parts: InputParts<'_>) -> Vec<Value> {
             }
         }
     }
+    transcript.changes_at(transcript.chat.len()).for_each(|change| items.extend(declared.change(change)));
     items.extend(parts.effort.map(effort_item));
     items
+}
+
+/// Ahead of all items that declare tools but the first: without it models take the newest one for all tools. Source: pi 1.6.0.
+const MORE_TOOLS: &str = "This is an incremental tools update. Previously declared tools remain available unless explicitly marked \
+                          unavailable. A tool declared again here is available again, and its latest definition replaces the \
+                          earlier one.";
+
+/// The tools that items of the input have declared. A later item replaces tools of the same name and removes none, so that
+/// removals are told as text.
+struct DeclaredTools<'a> {
+    /// Declares tools; `None`: they are not part of the input.
+    offered: Option<&'a dyn Fn(&[ToolSpec]) -> Vec<Value>>,
+    /// The role of the instructions.
+    instructor: &'a str,
+    /// Whether there are none.
+    is_empty: bool,
+    /// Those that are gone, in the order in which they went.
+    gone: Vec<String>,
+}
+
+impl DeclaredTools<'_> {
+    fn declare(&mut self, tools: &[ToolSpec]) -> Vec<Value> {
+        let Some(offered) = self.offered.filter(|_| !tools.is_empty()) else { return Vec::new() };
+        self.gone.retain(|name| tools.iter().all(|tool| tool.name != *name));
+        let mut items = Vec::new();
+        if !self.is_empty {
+            let mut notice = MORE_TOOLS.to_owned();
+            if !self.gone.is_empty() {
+                notice += &format!("\nStill unavailable: {}.", self.gone.join(", "));
+            }
+            items.push(json!({"role": self.instructor, "content": notice}));
+        }
+        self.is_empty = false;
+        items.push(json!({"type": "additional_tools", "role": "developer", "tools": offered(tools)}));
+        items
+    }
+
+    fn change(&mut self, change: &SystemMessage) -> Vec<Value> {
+        let mut items = self.declare(&added(change));
+        let gone: Vec<&str> = removed(change).filter(|_| self.offered.is_some()).collect();
+        let removal = match gone.is_empty() {
+            true => String::new(),
+            false => {
+                let lines = gone.iter().map(|name| format!("- {name}")).collect::<Vec<_>>().join("\n");
+                format!("The following tools are no longer available. Do not call them:\n{lines}")
+            }
+        };
+        self.gone.retain(|name| !gone.contains(&name.as_str()));
+        self.gone.extend(gone.into_iter().map(str::to_owned));
+        let text = joined([change_text(change), removal].into_iter());
+        if !text.is_empty() {
+            items.push(json!({"role": self.instructor, "content": text}));
+        }
+        items
+    }
 }
 
 /// Sets the effort of the answers that follow.
@@ -148,8 +206,17 @@ fn assistant(turn: &AssistantTurn<'_>, model: &Model, names: &mut MessageIds) ->
     // The server checks that its calls come with their thinking, which is not sent to other models.
     let source = turn.source;
     let sibling = source.model != model.id && source.provider == model.provider && source.api == model.api;
+    items_of(&turn.blocks, sibling, names)
+}
+
+/// The items of an answer as the next request to the same model has them.
+pub fn answer_items(blocks: &[ChatBlock<'_>]) -> Vec<Value> {
+    items_of(blocks, false, &mut MessageIds::default())
+}
+
+fn items_of(blocks: &[ChatBlock<'_>], sibling: bool, names: &mut MessageIds) -> Vec<Value> {
     let mut items: Vec<Value> = Vec::new();
-    for block in &turn.blocks {
+    for block in blocks {
         match block {
             ChatBlock::Text { text, signature } => items.push(message(text, *signature, names)),
             ChatBlock::Thinking { signature, .. } => items.extend(signature.and_then(reasoning)),

@@ -9,6 +9,7 @@ mod reader;
 pub(super) use self::features::Features;
 pub use self::features::kept_effort;
 
+pub(super) use self::input::answer_items;
 use self::{
     features::has_chatgpt_token,
     input::{InputParts, input},
@@ -17,6 +18,7 @@ use super::{
     context_room::answer_limit,
     openai::{effort, post, sampling, thinking},
     request::{HttpRequest, ModelRequest, Reader},
+    transcript::Opening,
     types::ToolSpec,
 };
 use pi_rpc_protocol::{JsonObject, Model, ThinkingLevel};
@@ -83,14 +85,16 @@ pub(super) struct Variant<'a> {
 /// Builds the body.
 pub(super) fn body(request: &ModelRequest<'_>, variant: Variant<'_>) -> JsonObject {
     let features = Features::of(&request.endpoint.model);
-    let tools: Vec<Value> = request.tools.iter().map(|tool| offer(tool, variant.strict.as_ref())).collect();
-    let (items, tools) = match features.tools_as_items {
-        true => (tools, Vec::new()),
-        false => (Vec::new(), tools),
+    let opening = Opening::of(request, features.system_messages);
+    let offered = |tools: &[ToolSpec]| -> Vec<Value> {
+        tools.iter().map(|tool| offer(tool, variant.strict.as_ref())).collect()
     };
+    let tools = if features.tools_as_items { Vec::new() } else { offered(request.tools) };
     let mut body = JsonObject::new();
     body.insert("model".into(), variant.model.into());
-    let parts = InputParts { instructions: request.system_prompt, tools: items, effort: variant.item_effort };
+    let offered: Option<&dyn Fn(&[ToolSpec]) -> Vec<Value>> =
+        if features.tools_as_items { Some(&offered) } else { None };
+    let parts = InputParts { opening: &opening, offered, effort: variant.item_effort };
     body.insert("input".into(), input(request, parts).into());
     body.insert("stream".into(), true.into());
     if let Some(key) = cache_key(request.session_id).filter(|_| features.cache_key) {

@@ -68,11 +68,23 @@ fn remove_marks(value: &mut Value) {
     }
 }
 
+/// A system message that changes sections and adds a tool.
+fn change(sections: Value, name: &str) -> Value {
+    let tool = tool(name);
+    let added = json!([{"name": tool.name, "description": tool.description, "parameters": *tool.parameters}]);
+    json!({"role": "system", "content": "", "timestamp": 1, "sections": sections, "toolsAdded": added})
+}
+
 /// Where a request of the conversation does not begin as the one before it: one before each answer of the model, and the next.
 fn breaks(api: Api, model: Value) -> Vec<String> {
     let name = |key: &str, usual: &str| model[key].as_str().unwrap_or(usual).to_owned();
     let takes_efforts = model["compat"]["supportsMidConvoEffort"] == true;
+    let takes_changes = model["compat"]["supportsMidConvoSystemMessages"] == true;
     let mut history = conversation(&name("provider", "p"), api.as_str(), &name("id", "m"));
+    if takes_changes {
+        history.insert(9, change(json!({"cwd": "/b"}), "grep"));
+        history.insert(0, change(json!({"preamble": "Be brief."}), "read"));
+    }
     let own = |message: &Value| message["api"] == api.as_str();
     let requests: Vec<usize> =
         (0..history.len()).filter(|at| own(&history[*at])).chain([history.len()]).collect();
@@ -89,6 +101,10 @@ fn breaks(api: Api, model: Value) -> Vec<String> {
         asked.endpoint.adaptive = true;
         asked.system_prompt = "Be brief.";
         asked.tools = vec![tool("read")];
+        asked.has_system_messages = takes_changes;
+        if takes_changes && count > 9 {
+            (asked.system_prompt, asked.tools) = ("Be brief.\n\n/b", vec![tool("read"), tool("grep")]);
+        }
         asked.credentials.account = Some("account".to_owned());
         let (messages, head) = sent(&asked, api);
         if let (Some(answer), Some(effort)) = (history.get_mut(count), api.kept_effort(&asked.request())) {
@@ -115,10 +131,15 @@ fn requests_begin_as_the_one_before() {
         let openai = json!({"id": "gpt-6", "provider": "openai", "baseUrl": "https://api.openai.com/v1"});
         let gemini = json!({"id": "gemini-4-argon", "provider": "google"});
         let effort = json!({"compat": {"supportsMidConvoEffort": true}});
+        let changes = json!({"reasoning": api != Api::OpenaiCompletions, "compat": {
+            "supportsMidConvoSystemMessages": true, "supportsMidConvoToolChanges": true,
+            "supportsMidConvoToolAdditions": true, "supportsAdditionalTools": true, "supportsMidConvoEffort": true,
+        }});
         let models = match api {
             Api::GoogleGenerativeAi | Api::GoogleVertex => vec![json!({"id": "gemini-2.5-pro"}), gemini],
-            Api::AnthropicMessages | Api::OpenaiCodexResponses => vec![json!({}), effort],
-            Api::OpenaiResponses => vec![openai, effort],
+            Api::AnthropicMessages | Api::OpenaiCodexResponses => vec![json!({}), effort, changes],
+            Api::OpenaiResponses => vec![openai, effort, changes],
+            Api::OpenaiCompletions => vec![json!({}), changes],
             _ => vec![json!({})],
         };
         found.extend(models.into_iter().flat_map(|model| breaks(api, model)));

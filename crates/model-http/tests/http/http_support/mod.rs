@@ -85,7 +85,7 @@ pub async fn ask_by(http: &Http, request: HttpRequest, idle: Duration) -> Vec<St
 /// Options with so many retries, which follow at once; `idle` is how long the server may be silent.
 pub fn retrying(retries: u32, idle: Duration) -> HttpOptions {
     let retry = RetryPolicy { retries, first_delay: Duration::ZERO, ..RetryPolicy::default() };
-    HttpOptions { first: idle, idle, retry }
+    HttpOptions { first: idle, idle, retry, ..HttpOptions::default() }
 }
 
 /// The events of `request` by `http` with these options.
