@@ -30,7 +30,10 @@ pub(super) fn all() -> String {
     text += &table(["Server", "Client", "Same", "Computed", "Default", "Lost", "Share", "Refused"], rows);
     for (server, client) in SHOWN {
         text += &format!("\n## {server} server, {client} client\n\n");
-        text += &table(["Way", "Frame or type", "Member", "Fate", "Note"], rows_of(&losses(server, client)));
+        text += &table(
+            ["Way", "Frames and types", "Members", "Fate", "Note"],
+            rows_of_frames(&losses(server, client)),
+        );
     }
     text
 }
@@ -42,7 +45,22 @@ fn counts(frames: &[FrameLosses]) -> [usize; 5] {
     counts
 }
 
-/// What does not arrive as it is, one row for the members of a frame that share a fate and a note.
+/// What does not arrive as it is; frames of which the same becomes share a row.
+fn rows_of_frames(frames: &[FrameLosses]) -> Vec<[String; 5]> {
+    let mut rows: Vec<[String; 5]> = Vec::new();
+    for [way, name, rest @ ..] in rows_of(frames) {
+        match rows.iter_mut().find(|row| row[0] == way && row[2..] == rest) {
+            Some(row) => row[1] += &format!(", {name}"),
+            None => {
+                let [members, fate, note] = rest;
+                rows.push([way, name, members, fate, note]);
+            }
+        }
+    }
+    rows
+}
+
+/// One row for the members of a frame that share a fate and a note.
 fn rows_of(frames: &[FrameLosses]) -> Vec<[String; 5]> {
     let mut rows: Vec<[String; 5]> = Vec::new();
     for frame in frames {

@@ -127,8 +127,8 @@ fn section(page: &mut String, rule: RuleId, example: Option<&Example>) {
         format!("{name} {}", tier.map_or("–", |tier| tier.as_str()))
     });
     let sources: Vec<String> = Source::of(rule).iter().map(linked).collect();
-    let _ = writeln!(page, "\n### {rule}\n\n{}\n", about.sentence);
-    let _ = writeln!(page, "Tiers: {}. Written in: {}.", tiers.join(", "), sources.join("; "));
+    let _ = write!(page, "\n### {rule}\n\n{} Tiers: {}. ", about.sentence, tiers.join(", "));
+    let _ = writeln!(page, "Written in: {}.", sources.join("; "));
     let Some(example) = example else {
         let _ = writeln!(page, "\nNo conversation of `tests/oracle` breaks it alone.");
         return;
