@@ -133,7 +133,7 @@ fn section(page: &mut String, rule: RuleId, example: Option<&Example>) {
         let _ = writeln!(page, "\nNo conversation of `tests/oracle` breaks it alone.");
         return;
     };
-    let _ = writeln!(page, "\n{} (`{}`):\n\n```text", capital(&example.what), example.name);
+    let _ = writeln!(page, "\n{} (`{}`):\n```text", capital(&example.what), example.name);
     let finding = &example.finding;
     let _ = writeln!(page, "expected {}", one_line(&finding.expectation()));
     if let Some(broken) = example.broken() {
