@@ -21,7 +21,7 @@ usage: cargo bless [--all]        write everything anew that is generated and co
        cargo peers [--all] [...]  test with other people's programs; --all: those of the weekly run, too
        cargo upstream [pi|omp] [--from VERSION] [--to VERSION]
                                   what the newest releases of the agents have that the measured ones, or ours, have not
-       cargo weight [--table]     count crates and megabytes, and compare them with the limits
+       cargo weight [--table]     count crates, megabytes and generated lines, and compare them with the limits
        cargo run -p xtask -- recipes [NAME...]
                                   follow the recipes of docs/contributing in a copy of the repository";
 

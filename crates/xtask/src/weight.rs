@@ -1,10 +1,12 @@
-//! `cargo weight`: how many crates each product is made of, and how large the program is; fails above the limits.
+//! `cargo weight`: how many crates each product is made of, how large the program is, and how many lines are generated and committed;
+//! fails above the limits.
 
 use super::{cargo, root};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    process::Command,
 };
 
 /// Crates that are compiled for a package on this system, its own included, and the most that there may be.
@@ -12,6 +14,25 @@ const CRATES: [(&str, usize); 3] = [("pi-rpc-client", 53), ("pi-rpc-oracle", 69)
 
 /// The most megabytes of the stripped program, by the folder of its profile.
 const MEGABYTES: [(&str, u64); 2] = [("release", 66), ("dist", 34)];
+
+/// Folders and files that are generated, or are for the most part.
+const GENERATED: [&str; 12] = [
+    "snapshots",
+    "*.snap",
+    "docs/conformance",
+    "docs/plots",
+    "docs/reference",
+    "crates/inspect/src/page/contract.d.ts",
+    "examples/extensions/pi_rpc_frames.py",
+    "sdk/python/pi_rpc_client/omp",
+    "sdk/python/pi_rpc_client/pi",
+    "sdk/python/pi_rpc_client/pi_1",
+    "sdk/python/pi_rpc_client/xcsh",
+    "sdk/typescript/src/generated",
+];
+
+/// The most lines that these may have.
+const LINES: usize = 60_000;
 
 /// Crates by their ids, each with those that it is compiled with.
 type Graph = BTreeMap<String, Vec<String>>;
@@ -43,11 +64,29 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
             above.push(format!("target/{profile}/pi-rpc: {size} MB, expected at most {limit}"));
         }
     }
+    // Sources that were unpacked have no list of files.
+    if let Some(lines) = generated_lines() {
+        println!("generated and committed: {lines} lines, at most {LINES}");
+        if lines > LINES {
+            above.push(format!("generated and committed: {lines} lines, expected at most {LINES}"));
+        }
+    }
     if above.is_empty() {
         compare_page(&metadata)
     } else {
         Err(format!("{}; say why in the commit that raises a limit", above.join("; ")))
     }
+}
+
+/// The lines of all that is generated and in the repository; `None`: this is none, or there is no git.
+fn generated_lines() -> Option<usize> {
+    let mut list = Command::new("git");
+    list.args(["ls-files", "-z", "--"]).args(GENERATED).current_dir(root());
+    let list = list.output().ok().filter(|output| output.status.success())?;
+    let list = String::from_utf8(list.stdout).ok()?;
+    let files = list.split('\0').filter(|path| !path.is_empty());
+    let lines = files.filter_map(|path| Some(fs::read_to_string(root().join(path)).ok()?.lines().count()));
+    Some(lines.sum())
 }
 
 /// The number of crates that a package is compiled with by itself, its own included: features that only others turn on do not count.
@@ -66,8 +105,7 @@ fn crate_count(package: &str) -> Result<usize, String> {
 }
 
 fn metadata() -> Result<Value, String> {
-    let host =
-        std::process::Command::new("rustc").arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
+    let host = Command::new("rustc").arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
     let host = String::from_utf8_lossy(&host.stdout).into_owned();
     let host = host
         .lines()
