@@ -1,9 +1,10 @@
 //! `cargo run -p xtask -- recipes`: tries the recipes of `docs/contributing` as a contributor would follow them.
 //!
-//! A recipe is a page, `NAME.md`, and beside it what it changes by hand, `NAME.patch`. Each patch is applied to a copy of the
-//! repository below `target/recipes`; then the blocks `sh needs-patch` of the page run there, and the tests that a line `Test:` in the
-//! head of the patch names. All copies are made in the same folder, one after another, and share one folder of cargo: what a patch
-//! does not concern is not built again.
+//! A recipe is a page, `NAME.md`, and beside it what it changes by hand, `NAME.patch`. The patches are applied to a copy of the
+//! repository below `target/recipes`, as many at once as do not touch the same lines; then the blocks `sh needs-patch` of their pages
+//! run there, what is generated is written once for all of them, and the tests run that a line `Test:` in the head of a patch names.
+//! What does not apply beside the others has its turn in the next copy. All copies are made in the same folder, one after another, and
+//! build in the repository's own folder of cargo: what a patch does not concern is not built again.
 
 use super::{cargo, root, run as call};
 use std::{
@@ -23,26 +24,32 @@ const FENCE: &str = "```sh needs-patch";
 /// Line in the head of a patch: arguments of `cargo test`.
 const TEST: &str = "Test: ";
 
+/// Command that writes what is generated.
+const BLESS: &str = "cargo bless";
+
+/// A recipe.
+struct Recipe {
+    name: String,
+    page: String,
+    patch: String,
+}
+
 /// Tries all recipes, or those that the arguments name.
 ///
 /// # Errors
 ///
-/// A patch does not apply, a command fails, or there is no such recipe. The other recipes are tried all the same.
+/// A patch does not apply, a command fails, or there is no such recipe.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let place = root().join("target/recipes");
     let names = names()?;
     if let Some(unknown) = arguments.iter().find(|name| !names.contains(name)) {
         return Err(format!("recipes: expected some of {}, got {unknown}", names.join(", ")));
     }
-    let mut failed = Vec::new();
-    for name in names.iter().filter(|name| arguments.is_empty() || arguments.contains(name)) {
-        eprintln!("== recipe {name}");
-        if let Err(error) = follow(name, &place) {
-            eprintln!("error: {error}");
-            failed.push(format!("{name}: {error}"));
-        }
+    let wanted = names.into_iter().filter(|name| arguments.is_empty() || arguments.contains(name));
+    let mut left = wanted.map(Recipe::read).collect::<Result<Vec<_>, _>>()?;
+    while !left.is_empty() {
+        left = follow(left)?;
     }
-    if failed.is_empty() { Ok(()) } else { Err(format!("recipes:\n{}", failed.join("\n"))) }
+    Ok(())
 }
 
 /// The recipes, sorted.
@@ -56,42 +63,66 @@ fn names() -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Follows a recipe in a fresh copy of the repository, and removes the copy if all went well.
-fn follow(name: &str, place: &Path) -> Result<(), String> {
-    let read = |file: String| {
-        let path = root().join(RECIPES).join(file);
-        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
-    };
-    let (page, patch) = (read(format!("{name}.md"))?, read(format!("{name}.patch"))?);
+impl Recipe {
+    fn read(name: String) -> Result<Self, String> {
+        let read = |end: &str| {
+            let path = root().join(RECIPES).join(format!("{name}.{end}"));
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let (page, patch) = (read("md")?, read("patch")?);
+        if commands(&page).is_empty() {
+            return Err(format!("{RECIPES}/{name}.md: expected a block `{FENCE}`"));
+        }
+        if tests(&patch).is_empty() {
+            return Err(format!("{RECIPES}/{name}.patch: expected a line `{TEST}`"));
+        }
+        Ok(Self { name, page, patch })
+    }
+}
+
+/// Follows in a fresh copy of the repository those recipes that go together; the others are returned.
+fn follow(recipes: Vec<Recipe>) -> Result<Vec<Recipe>, String> {
+    let place = root().join("target/recipes");
     let tree = place.join("tree");
     copy_repository(&tree).map_err(|error| format!("{}: {error}", tree.display()))?;
     let in_tree = |mut command: Command| {
         // Git would look for the paths of the patch in the repository around the copy.
-        command.current_dir(&tree).env("GIT_CEILING_DIRECTORIES", place);
-        call(command.env("CARGO_TARGET_DIR", place.join("target")))
+        command.current_dir(&tree).env("GIT_CEILING_DIRECTORIES", &place);
+        call(command.env("CARGO_TARGET_DIR", root().join("target")))
     };
-    let mut apply = Command::new("git");
-    apply.args(["apply", "--whitespace=error"]).arg(format!("{RECIPES}/{name}.patch"));
-    in_tree(apply)?;
-    let commands = commands(&page);
-    if commands.is_empty() {
-        return Err(format!("{RECIPES}/{name}.md: expected a block `{FENCE}`"));
+    let mut together = Vec::new();
+    let mut left = Vec::new();
+    for recipe in recipes {
+        let mut apply = Command::new("git");
+        apply.args(["apply", "--whitespace=error"]).arg(format!("{RECIPES}/{}.patch", recipe.name));
+        match in_tree(apply) {
+            Ok(()) => together.push(recipe),
+            Err(error) if together.is_empty() => return Err(error),
+            Err(_) => left.push(recipe),
+        }
     }
-    for block in commands {
-        let mut shell = Command::new("sh");
-        shell.args(["-euc", &block]);
-        in_tree(shell)?;
+    let names: Vec<&str> = together.iter().map(|recipe| recipe.name.as_str()).collect();
+    eprintln!("== recipes {}", names.join(", "));
+    for block in together.iter().flat_map(|recipe| commands(&recipe.page)) {
+        let block: Vec<&str> = block.lines().filter(|line| *line != BLESS).collect();
+        if !block.is_empty() {
+            in_tree(shell(&block.join("\n")))?;
+        }
     }
-    let tests = tests(&patch);
-    if tests.is_empty() {
-        return Err(format!("{RECIPES}/{name}.patch: expected a line `{TEST}`"));
-    }
+    in_tree(shell(BLESS))?;
+    let tests: BTreeSet<&str> = together.iter().flat_map(|recipe| tests(&recipe.patch)).collect();
     for test in tests {
         let mut command = cargo(&["test", "--quiet"]);
         command.args(test.split_whitespace());
         in_tree(command)?;
     }
-    Ok(())
+    Ok(left)
+}
+
+fn shell(commands: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-euc", commands]);
+    shell
 }
 
 /// The blocks of commands of a page; those in lists are indented.
@@ -150,8 +181,7 @@ fn copy_repository(tree: &Path) -> io::Result<()> {
     }
     // Commands of recipes name what is built by its path.
     if !tree.join("target").exists() {
-        fs::create_dir_all(tree.with_file_name("target"))?;
-        symlink("../target", tree.join("target"))?;
+        symlink("../..", tree.join("target"))?;
     }
     Ok(())
 }
