@@ -153,7 +153,10 @@ fn digests() -> String {
             let parts = meta.as_object().expect("an object").iter();
             // The rest is ids.
             let parts = parts.filter(|(_, part)| part.is_object() || part.is_array());
-            lines.extend(parts.map(|(name, part)| digest(dialect.as_str(), &format!("meta.{name}"), &part.to_string())));
+            lines
+                .extend(parts.map(|(name, part)| {
+                    digest(dialect.as_str(), &format!("meta.{name}"), &part.to_string())
+                }));
         }
         if has_frames(dialect) {
             lines.push(digest(dialect.as_str(), "mermaid", &export(dialect, "mermaid")));
@@ -477,9 +480,8 @@ fn exported_files_are_compared_as_dialects_are() {
         path
     };
     let [pi, xcsh] = ["pi", "xcsh"].map(|dialect| file(dialect, &["--dialect", dialect]));
-    let [pi_meta, xcsh_meta] = ["pi", "xcsh"].map(|dialect| {
-        file(&format!("{dialect}.meta"), &["--dialect", dialect, "--format", "meta"])
-    });
+    let [pi_meta, xcsh_meta] = ["pi", "xcsh"]
+        .map(|dialect| file(&format!("{dialect}.meta"), &["--dialect", dialect, "--format", "meta"]));
     let lines = |a: &str, b: &str| -> Vec<String> {
         let text = told(&["--diff", a, b]).1;
         let all = text.lines().map(str::to_owned).collect::<Vec<_>>();
