@@ -21,6 +21,16 @@
 //!                          ├─ client ── server ── bridge ══ frames of an extension ══ engine
 //! server by HTTP ── http ──┘
 //! ```
+//!
+//! ```
+//! use pi_rpc_config::mcp::McpExposure;
+//! use pi_rpc_mcp::{MAX_TOOLS, exposure_name, tool_prefix};
+//!
+//! // As the model, `--tools` and the configuration name them.
+//! assert_eq!(tool_prefix("issue-tracker") + "search", "mcp__issue_tracker__search");
+//! assert_eq!(exposure_name(McpExposure::Deferred), "deferred");
+//! assert_eq!(MAX_TOOLS, 1000);
+//! ```
 
 mod bridge;
 mod client;

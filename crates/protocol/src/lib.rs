@@ -4,6 +4,9 @@
 //! Schema of one dialect (`pi_rpc::export`), the Rust types, which are the union of all dialects, and [`read`], which
 //! accepts a value if and only if the dialect's schema does. `pi_rpc::protocol` is this crate.
 //!
+//! For programs that read or write frames of this protocol. This crate judges one frame at a time: whether it may come now, behind the
+//! frames before it, is what `pi-rpc-machine` knows. It opens nothing: bytes come in, bytes go out.
+//!
 //! ```
 //! use pi_rpc_protocol::{Dialect, Inbound, RpcCommand, read};
 //!

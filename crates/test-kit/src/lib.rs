@@ -2,6 +2,9 @@
 //! virtual time. A [`Scenario`] lists who does what and when; playing it returns a [`Playback`] with every frame and
 //! its time.
 //!
+//! For tests, benches and fuzzing, and for nothing else: there is no process, clock, disk or network here, so what only those do wrong
+//! does not show; tests of the real binary are in `tests` of the repository.
+//!
 //! ```
 //! use pi_rpc_protocol::Dialect;
 //! use pi_rpc_test_kit::{shorthand::*, scenario};
