@@ -1,6 +1,7 @@
 //! The project's own chores, called by the aliases of `.cargo/config.toml`: `cargo bless`, `cargo peers`,
 //! `cargo upstream`, `cargo weight`.
 
+mod alone;
 mod bless;
 mod peers;
 mod recipes;
@@ -23,7 +24,9 @@ usage: cargo bless [--all]        write everything anew that is generated and co
                                   what the newest releases of the agents have that the measured ones, or ours, have not
        cargo weight [--table]     count crates, megabytes and generated lines, and compare them with the limits
        cargo run -p xtask -- recipes [NAME...]
-                                  follow the recipes of docs/contributing in a copy of the repository";
+                                  follow the recipes of docs/contributing in a copy of the repository
+       cargo run -p xtask -- alone [CRATE...]
+                                  build, test and document each crate by itself, with the features that it asks for";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         None => ("", &[][..]),
     };
     let done = match chore {
+        "alone" => alone::run(rest),
         "bless" => bless::run(rest),
         "peers" => peers::run(rest),
         "recipes" => recipes::run(rest),
