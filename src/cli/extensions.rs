@@ -97,6 +97,7 @@ pub fn find(
         commands: prompt_commands::find(config, options, &packages, directory, environment),
         prompt_source: None,
         is_project_untrusted: !config.approval.is_trusted(environment.get("HOME").map(Path::new)),
+        mcp_connector: None,
         unchosen: false,
         unknown_options: Vec::new(),
     };

@@ -34,33 +34,41 @@ pub fn session_with_servers(
     environment: &Environment,
     limits: &TokenLimits,
 ) -> Result<SessionOptions, Refusal> {
-    let Some(mut found) = read(&config, options, limits) else {
+    let Some((mut found, connects)) = read(&config, options, limits) else {
         return session_options(config, options, arguments, directory, environment);
     };
+    let is_selected = selects_bridge_tool(&config, options);
     confine(&mut found, &config, &directory, environment, limits);
     for error in &found.errors {
         tracing::warn!("{error}");
     }
     let values = McpValues::new(environment.clone(), config.keys.secrets().clone());
     let agent = config.directories.agent.clone();
-    let options = HostOptions { has_mcp_servers: true, ..options.clone() };
+    let is_empty = found.servers.is_empty() && found.errors.is_empty() && !is_selected;
+    let options = HostOptions { has_mcp_servers: !is_empty, ..options.clone() };
     let mut session = session_options(config, &options, arguments, directory, environment)?;
-    attach(found, values, agent, limits, &mut session);
+    // Without servers it is there for those that extensions may register.
+    if !is_empty || !session.extension_setup.extensions.is_empty() {
+        let bridge = Attached { found, values, agent, connects, is_selected };
+        bridge.attach(limits, &mut session);
+    }
     Ok(session)
 }
 
-/// Reads the servers, where the dialect's original connects some and nothing turns that off. `None`: there is nothing to connect,
-/// and no tool of the bridge is selected.
-fn read(config: &Config, options: &HostOptions, limits: &TokenLimits) -> Option<McpServers> {
+/// Reads the servers, where the dialect's original connects some and nothing turns that off. `None`: none may be connected, and no
+/// tool of the bridge is selected. The second value says whether any may be connected.
+fn read(config: &Config, options: &HostOptions, limits: &TokenLimits) -> Option<(McpServers, bool)> {
     let turned_off = || {
         let mut entries = config.settings.extensions.iter().flat_map(|list| &list.entries);
         entries.any(|entry| entry.strip_prefix('-') == Some(PATH))
     };
     let has_bridge = config.dialect.base() == Base::Pi1 && options.agent.is_none() && !options.no_extensions;
     let is_on = has_bridge && !options.no_mcp && limits.allows_mcp() && !turned_off();
-    let found = McpServers::load_if(is_on, config);
+    if is_on {
+        return Some((McpServers::load(config), true));
+    }
     // Scripts and the search are of use without any server.
-    found.or_else(|| (has_bridge && selects_bridge_tool(config, options)).then(McpServers::default))
+    (has_bridge && selects_bridge_tool(config, options)).then(|| (McpServers::default(), false))
 }
 
 /// Whether options or settings name `codemode` or `tool_search`, which are offered only then where no server has tools for them.
@@ -96,61 +104,75 @@ fn confine(
     });
 }
 
-/// Connects the servers when the session begins.
-fn attach(
+/// What a session gets of the servers.
+struct Attached {
     found: McpServers,
     values: McpValues,
     agent: PathBuf,
-    limits: &TokenLimits,
-    session: &mut SessionOptions,
-) {
-    let enabled = || found.servers.iter().filter(|entry| entry.is_enabled);
-    let have = |exposure: McpExposure| enabled().any(|entry| entry.has_exposure(exposure));
-    if program().is_none() {
-        let scripted = enabled().filter(|entry| entry.has_exposure(McpExposure::Codemode));
-        let scripted: Vec<&str> = scripted.map(|entry| entry.name.as_str()).collect();
-        if !scripted.is_empty() {
-            tracing::warn!(
-                "MCP servers with exposure codemode are deferred here, as this program was built without scripts: the model finds their \
+    /// Whether those that extensions register are connected, too.
+    connects: bool,
+    /// Whether a tool of the bridge is selected.
+    is_selected: bool,
+}
+
+impl Attached {
+    /// Connects the servers when the session begins.
+    fn attach(self, limits: &TokenLimits, session: &mut SessionOptions) {
+        let Self { found, values, agent, connects, is_selected } = self;
+        let enabled = || found.servers.iter().filter(|entry| entry.is_enabled);
+        let have = |exposure: McpExposure| enabled().any(|entry| entry.has_exposure(exposure));
+        if program().is_none() {
+            let scripted = enabled().filter(|entry| entry.has_exposure(McpExposure::Codemode));
+            let scripted: Vec<&str> = scripted.map(|entry| entry.name.as_str()).collect();
+            if !scripted.is_empty() {
+                tracing::warn!(
+                    "MCP servers with exposure codemode are deferred here, as this program was built without scripts: the model finds their \
                  tools by tool_search ({})",
-                scripted.join(", ")
-            );
+                    scripted.join(", ")
+                );
+            }
         }
+        // What options say about tools that a server may still bring is no slip.
+        let prefixes: Vec<String> = enabled().map(|entry| tool_prefix(&entry.name)).collect();
+        let may_come = |pattern: &str| {
+            let beginning = pattern.split('*').next().unwrap_or_default();
+            prefixes.iter().any(|prefix| prefix.starts_with(beginning) || beginning.starts_with(prefix))
+                || connects && beginning.starts_with(ALL_TOOLS.trim_end_matches('*'))
+        };
+        let selection = &mut session.tool_selection;
+        selection.entries.retain(|entry| {
+            !may_come(&entry.pattern) && !BRIDGE_TOOLS.iter().any(|tool| matches_tool(&entry.pattern, tool))
+        });
+        let offers_scripts = found.offers_scripts.unwrap_or(true);
+        let has_scripts = program().is_some();
+        let needs_scripts = has_scripts && have(McpExposure::Codemode);
+        let needs_search = have(McpExposure::Deferred) || !has_scripts && have(McpExposure::Codemode);
+        let is_reached = has_scripts && selection.starts_active(SCRIPT_TOOL, needs_scripts && offers_scripts)
+            || selection.starts_active(SEARCH_TOOL, needs_search);
+        let mut notices = Vec::new();
+        if (needs_scripts || needs_search) && !is_reached {
+            notices.push(unreachable_notice(enabled(), needs_scripts && !offers_scripts));
+        }
+        if let Some(source) = &mut session.extension_setup.prompt_source {
+            source.mcp_servers = servers_section(found.servers.iter(), has_scripts);
+        }
+        let setup = &mut session.extension_setup;
+        setup.mcp_connector = connects.then_some(setup.extensions.len());
+        let awaits_extensions = connects && !setup.extensions.is_empty();
+        setup.extensions.push(PATH.to_owned());
+        // The tools for resources count as those of servers, whose names they do not have.
+        let excludes_all = selection.excluded.iter().any(|pattern| pattern == ALL_TOOLS);
+        let mut bridge = McpBridge::new(found.servers, found.errors, values, agent, program());
+        bridge.offers_resources = !excludes_all;
+        bridge.offers_scripts = offers_scripts;
+        bridge.is_selected = is_selected;
+        bridge.awaits_extensions = awaits_extensions;
+        bridge.notices = notices;
+        if let Some(roots) = limits.roots.clone() {
+            bridge.admits_file = Some(Arc::new(move |path| roots.check("uri", path).is_ok()));
+        }
+        session.built_in = Some(Arc::new(bridge));
     }
-    // What options say about tools that a server may still bring is no slip.
-    let prefixes: Vec<String> = enabled().map(|entry| tool_prefix(&entry.name)).collect();
-    let may_come = |pattern: &str| {
-        let beginning = pattern.split('*').next().unwrap_or_default();
-        prefixes.iter().any(|prefix| prefix.starts_with(beginning) || beginning.starts_with(prefix))
-    };
-    let selection = &mut session.tool_selection;
-    selection.entries.retain(|entry| {
-        !may_come(&entry.pattern) && !BRIDGE_TOOLS.iter().any(|tool| matches_tool(&entry.pattern, tool))
-    });
-    let offers_scripts = found.offers_scripts.unwrap_or(true);
-    let has_scripts = program().is_some();
-    let needs_scripts = has_scripts && have(McpExposure::Codemode);
-    let needs_search = have(McpExposure::Deferred) || !has_scripts && have(McpExposure::Codemode);
-    let is_reached = has_scripts && selection.starts_active(SCRIPT_TOOL, needs_scripts && offers_scripts)
-        || selection.starts_active(SEARCH_TOOL, needs_search);
-    let mut notices = Vec::new();
-    if (needs_scripts || needs_search) && !is_reached {
-        notices.push(unreachable_notice(enabled(), needs_scripts && !offers_scripts));
-    }
-    if let Some(source) = &mut session.extension_setup.prompt_source {
-        source.mcp_servers = servers_section(found.servers.iter(), has_scripts);
-    }
-    session.extension_setup.extensions.push(PATH.to_owned());
-    // The tools for resources count as those of servers, whose names they do not have.
-    let excludes_all = selection.excluded.iter().any(|pattern| pattern == ALL_TOOLS);
-    let mut bridge = McpBridge::new(found.servers, found.errors, values, agent, program());
-    bridge.offers_resources = !excludes_all;
-    bridge.offers_scripts = offers_scripts;
-    bridge.notices = notices;
-    if let Some(roots) = limits.roots.clone() {
-        bridge.admits_file = Some(Arc::new(move |path| roots.check("uri", path).is_ok()));
-    }
-    session.built_in = Some(Arc::new(bridge));
 }
 
 /// What the user is told where neither of the tools is offered by which tools are reached that are not declared.

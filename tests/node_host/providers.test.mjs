@@ -106,6 +106,31 @@ test("a provider may be given as an object", async (t) => {
   assert.deepEqual([name, config.name, config.models, streams], ["mine", "Mine", [{ id: "m", api: "own" }], true]);
 });
 
+test("servers of MCP are registered where they are connected", async (t) => {
+  const server = await started({
+    test: t,
+    connectsMcp: true,
+    extensions: [
+      (pi) => {
+        pi.registerMcpServer("m", { command: "x" });
+        for (const [name, config] of [["no name", { command: "x" }], ["n", null]]) {
+          let isRefused = false;
+          try {
+            pi.registerMcpServer(name, config);
+          } catch {
+            isRefused = true;
+          }
+          if (!isRefused) throw new Error(`${name} was not refused`);
+        }
+        pi.registerMcpServer("n", { url: "http://n" });
+        pi.unregisterMcpServer("m");
+      },
+    ],
+  });
+  assert.deepEqual(server.registered.mcpServers.map(({ name, config }) => [name, config]), [["n", { url: "http://n" }]]);
+  assert.deepEqual(server.of("error"), []);
+});
+
 test("servers of MCP are told to be missing, once", async (t) => {
   const server = await started({
     test: t,

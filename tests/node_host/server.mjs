@@ -21,11 +21,11 @@ const STATE = {
  * Starts a host.
  * @param {{ test: import("node:test").TestContext, extensions?: (string | Function)[], api?: string,
  *   words?: string[], trusted?: boolean, answers?: Record<string, unknown>, maxFrame?: number,
- *   variables?: Record<string, string>, loaded?: boolean }} how `extensions` are factories, or the
+ *   variables?: Record<string, string>, loaded?: boolean, connectsMcp?: boolean }} how `extensions` are factories, or the
  *   text of their files; `answers` are data, or functions of the query, by what was asked for.
  */
 export async function started(how) {
-  const { test, extensions = [], api = "1.5", words = [], answers = {}, trusted, maxFrame = 1 << 23, variables = {}, loaded } = how;
+  const { test, extensions = [], api = "1.5", words = [], answers = {}, trusted, maxFrame = 1 << 23, variables = {}, loaded, connectsMcp } = how;
   const folder = mkdtempSync(join(tmpdir(), "node-host-"));
   const members = extensions.map((extension, index) => {
     const path = join(folder, `extension${index}.mjs`);
@@ -45,6 +45,7 @@ export async function started(how) {
     version: "0.0.0",
     arguments: words,
     ...(trusted !== undefined && { projectTrusted: trusted }),
+    ...(connectsMcp !== undefined && { connectsMcp }),
     members,
   });
   server.paths = members.map(({ path }) => path);

@@ -75,6 +75,20 @@ pub enum McpExposure {
 }
 
 impl McpEntry {
+    /// Reads an entry that no file has; `source` is who has it in place of a file.
+    ///
+    /// # Errors
+    ///
+    /// The field that is wrong, and what was expected.
+    pub fn read(name: &str, config: &JsonObject, source: &Path) -> Result<Self, String> {
+        read_entry(name, &Value::Object(config.clone()), source, false)
+    }
+
+    /// Whether this name stands for the same server as another: they differ at most in `-` and `_`.
+    pub fn has_name_of(&self, name: &str) -> bool {
+        server_namespace(&self.name) == server_namespace(name)
+    }
+
     /// How the model reaches this tool: by the exact name, else by the first pattern, else as all of the server's.
     pub fn exposure_of(&self, tool: &str) -> McpExposure {
         let exact = self.tool_exposure.iter().find(|(name, _)| name == tool);

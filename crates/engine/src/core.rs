@@ -124,6 +124,7 @@ impl Engine {
         };
         engine.extensions.hides_ui = setup.extension_setup.hides_ui;
         engine.extensions.is_project_untrusted = setup.extension_setup.is_project_untrusted;
+        engine.extensions.mcp_connector = setup.extension_setup.mcp_connector;
         engine.tools.consent_patterns =
             ConsentPatterns::new(&setup.extension_setup.confirm, &setup.extension_setup.confirm_unmatched);
         let is_resumed = setup.session.is_some();

@@ -325,6 +325,10 @@ impl Engine {
             let then = SessionStartContinuation::Nothing;
             self.send_hook_to(place, Hook::SessionStart { event, then });
         }
+        let section = self.extensions.mcp_section().map(str::to_owned);
+        if let (Some(section), Some(source)) = (section, &mut self.instructions.source) {
+            source.mcp_servers = Some(section).filter(|section| !section.is_empty());
+        }
         self.rebuild_instructions();
     }
 

@@ -87,6 +87,8 @@ pub struct ExtensionSetup {
     pub prompt_source: Option<PromptSource>,
     /// Whether extensions are told that the project is not trusted.
     pub is_project_untrusted: bool,
+    /// The place among [`extensions`](Self::extensions) of the one that connects servers of the Model Context Protocol; `None`: none does.
+    pub mcp_connector: Option<usize>,
     /// Whether the model to begin with is selected only once extensions have added theirs.
     pub unchosen: bool,
     /// Options of the command line that only an extension may know, as written; one that none has registered as a flag is

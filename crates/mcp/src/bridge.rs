@@ -8,6 +8,7 @@
 mod calls;
 mod logins;
 mod notices;
+mod registered;
 mod resources;
 mod scripts;
 mod tool_search;
@@ -91,6 +92,10 @@ pub struct McpBridge {
     pub notices: Vec<String>,
     /// Whether a file may be read as a resource; `None`: any.
     pub admits_file: Option<FileCheck>,
+    /// Whether options or settings select one of [`BRIDGE_TOOLS`], which are then registered without any server.
+    pub is_selected: bool,
+    /// Whether extensions may register servers: then each run begins behind what they have registered.
+    pub awaits_extensions: bool,
 }
 
 /// Decides about the path of a file.
@@ -116,6 +121,8 @@ impl McpBridge {
             offers_scripts: true,
             notices: Vec::new(),
             admits_file: None,
+            is_selected: false,
+            awaits_extensions: false,
         }
     }
 }
@@ -140,11 +147,14 @@ impl BuiltIn for McpBridge {
             offers_scripts: self.offers_scripts,
             first_notices: self.notices.clone(),
             admits_file: self.admits_file.clone(),
+            is_selected: self.is_selected,
+            awaits_extensions: self.awaits_extensions,
             program: self.program.clone(),
             scripts: Scripts::default(),
             calls: HashMap::new(),
             waiting: Vec::new(),
             searches: BTreeMap::new(),
+            activations: BTreeSet::new(),
             queries: 0,
             notices: 0,
             logins_changed: None,
@@ -158,6 +168,8 @@ impl BuiltIn for McpBridge {
 
 struct Server {
     entry: McpEntry,
+    /// An extension has it, and no file.
+    is_registered: bool,
     state: State,
     /// Counts its connections: what an earlier one reports is of no use.
     attempt: u64,
@@ -213,6 +225,8 @@ struct Running {
     offers_scripts: bool,
     first_notices: Vec<String>,
     admits_file: Option<FileCheck>,
+    is_selected: bool,
+    awaits_extensions: bool,
     program: Option<SandboxProgram>,
     scripts: Scripts,
     calls: HashMap<String, AbortHandle>,
@@ -220,6 +234,8 @@ struct Running {
     waiting: Vec<Waiting>,
     /// Searches that wait for the list of tools, by the ids of their queries; with the id of the call.
     searches: BTreeMap<String, (String, Search)>,
+    /// Queries of the list of tools, to which tools are added that servers need.
+    activations: BTreeSet<String>,
     queries: u64,
     notices: u64,
     /// When the file of logins was changed last, while a server waits for a login.
@@ -263,7 +279,7 @@ impl Waiting {
 impl Server {
     fn new(entry: McpEntry) -> Self {
         let state = if entry.is_enabled { State::Connecting } else { State::Disabled };
-        Self { entry, state, attempt: 0, tools: Vec::new(), notes: Vec::new() }
+        Self { entry, is_registered: false, state, attempt: 0, tools: Vec::new(), notes: Vec::new() }
     }
 
     const fn is_settled(&self) -> bool {
@@ -367,12 +383,16 @@ impl Running {
                 let Some(data) = self.scripts.pass_answer(&answer.id, answer.data.unwrap_or_default()) else {
                     return;
                 };
+                if self.activations.remove(&answer.id) {
+                    return self.activate(&data).await;
+                }
                 if let Some((id, search)) = self.searches.remove(&answer.id) {
                     self.search(id, search, data).await;
                 }
             }
             ToExtension::Command(command) => self.command(command).await,
             ToExtension::Response(response) => self.scripts.pass_response(response),
+            ToExtension::McpServers(registered) => self.take_registered(registered).await,
             ToExtension::Event(_) | ToExtension::UiAnswer(_) | ToExtension::ModelCall(_) => {}
         }
     }
@@ -415,14 +435,20 @@ impl Running {
         }
         let is_direct =
             |server: &Server| server.entry.is_enabled && server.entry.has_exposure(McpExposure::Direct);
-        let waits = self.servers.iter().any(is_direct);
-        let command = ExtensionCommand {
+        let waits = self.awaits_extensions || self.servers.iter().any(is_direct);
+        let command = || ExtensionCommand {
             name: COMMAND.to_owned(),
             description: Some("Show the MCP servers".to_owned()),
             path: None,
         };
+        // Without any server it is there for those that an extension may still register.
+        let has_command = !self.servers.is_empty() || !self.errors.is_empty() || self.is_selected;
+        if !has_command {
+            tools.clear();
+        }
         let register = ExtensionRegister {
-            commands: Some(vec![command]),
+            commands: has_command.then(|| vec![command()]),
+            mcp_section: self.section(),
             tools: Some(tools),
             hooks: waits.then(|| vec![HookName::BeforeAgentStart]),
             ..ExtensionRegister::default()
@@ -554,6 +580,11 @@ impl Running {
             }
         }
         self.report_problems().await;
+        self.go_on_where_ready().await;
+    }
+
+    /// Goes on with what need not wait any more.
+    async fn go_on_where_ready(&mut self) {
         let (ready, waiting) =
             std::mem::take(&mut self.waiting).into_iter().partition(|it| self.is_ready(it));
         self.waiting = waiting;

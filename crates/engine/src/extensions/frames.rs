@@ -4,13 +4,14 @@ use crate::{
     extensions::{
         dialog::MAX_DIALOGS,
         host::{ChangedProvider, Context, ExtensionHost, ExtensionOutput, ProviderChange},
-        process::{ALL_EVENTS, FailureSource, ProcessStage},
+        process::{ALL_EVENTS, Extension, FailureSource, ProcessStage},
     },
     io::{CallId, Output},
 };
 use pi_rpc_protocol::{
     AgentSessionEventKind, AssistantContent, Emission, EventHook, ExtensionEvent, ExtensionFault,
-    ExtensionRegister, ExtensionRegisterVirtualModel, FromExtension, JsonObject, ObservedStep,
+    ExtensionMcpServer, ExtensionMcpServers, ExtensionRegister, ExtensionRegisterVirtualModel, FromExtension,
+    JsonObject, ObservedStep,
     ObservedUpdate, Outbound, Step, errors,
 };
 
@@ -144,6 +145,27 @@ impl ExtensionHost {
         extension.due = None;
         extension.registered = registered;
         self.push(ExtensionOutput::Registered { place, restarted, faults });
+        self.pass_mcp_servers();
+    }
+
+    /// Passes the servers of all extensions to the one that connects them, if it does not know them.
+    fn pass_mcp_servers(&mut self) {
+        let Some(connector) = self.mcp_connector else { return };
+        let of_extension = |extension: &Extension| {
+            let servers = extension.registered.mcp_servers.clone().unwrap_or_default();
+            let path = extension.path.clone();
+            servers.into_iter().map(move |mut server| {
+                server.path.get_or_insert_with(|| path.clone());
+                server
+            })
+        };
+        let servers: Vec<ExtensionMcpServer> = self.all.iter().flat_map(of_extension).collect();
+        let connector = self.all.get(connector).filter(|it| it.stage == ProcessStage::Running);
+        let Some(process) = connector.and_then(|it| it.process) else { return };
+        if servers != self.mcp_servers {
+            self.mcp_servers.clone_from(&servers);
+            self.send(process, ExtensionMcpServers { servers });
+        }
     }
 
     /// Sends an event to the extensions that observe it.

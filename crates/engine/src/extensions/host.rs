@@ -20,7 +20,7 @@ use crate::{
 use pi_rpc_machine::Lifecycle;
 use pi_rpc_model::types::StreamEvent;
 use pi_rpc_protocol::{
-    AgentToolResult, Dialect, ExtensionError, ExtensionQuery, FromExtension, Outbound,
+    AgentToolResult, Dialect, ExtensionError, ExtensionMcpServer, ExtensionQuery, FromExtension, Outbound,
     RpcExtensionUIResponse, ToExtension,
 };
 use std::{
@@ -41,6 +41,10 @@ pub struct ExtensionHost {
     pub hides_ui: bool,
     /// Extensions are told that the project is not trusted.
     pub is_project_untrusted: bool,
+    /// The place of the extension that connects servers of the Model Context Protocol.
+    pub mcp_connector: Option<usize>,
+    /// The servers of all extensions, as the connector knows them.
+    pub(super) mcp_servers: Vec<ExtensionMcpServer>,
     /// An extension has replaced a message of which the host may have seen deltas.
     pub has_replaced_message: bool,
     pub(super) hosted: Option<HostedExtensions>,
@@ -207,6 +211,8 @@ impl ExtensionHost {
             emits_title,
             hides_ui: false,
             is_project_untrusted: false,
+            mcp_connector: None,
+            mcp_servers: Vec::new(),
             has_replaced_message: false,
             hosted,
             named_commands,
@@ -225,6 +231,11 @@ impl ExtensionHost {
             providers: Providers::default(),
             outputs: VecDeque::new(),
         }
+    }
+
+    /// What the system prompt says of servers of the Model Context Protocol; `None`: what it says from the start.
+    pub fn mcp_section(&self) -> Option<&str> {
+        self.all.get(self.mcp_connector?)?.registered.mcp_section.as_deref()
     }
 
     /// Takes the outputs of the last call, in order.

@@ -98,6 +98,8 @@ impl Extension {
                 awaits: None,
                 flags: None,
                 shortcuts: None,
+                mcp_servers: None,
+                mcp_section: None,
             },
         }
     }

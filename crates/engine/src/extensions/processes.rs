@@ -250,6 +250,9 @@ impl ExtensionHost {
         extension.starts += 1;
         (extension.strays, extension.hangs) = (0, 0);
         extension.unshown = UnshownDialogs::default();
+        if self.mcp_connector == Some(place) {
+            self.mcp_servers.clear();
+        }
         let hosted = self.hosted.as_ref().filter(|hosted| hosted.place == place);
         let hello = ExtensionHello {
             protocol: PROTOCOL,
@@ -262,6 +265,7 @@ impl ExtensionHost {
             arguments: hosted.map(|hosted| hosted.arguments.clone()),
             has_ui: self.hides_ui.then_some(false),
             project_trusted: hosted.filter(|_| self.is_project_untrusted).map(|_| false),
+            connects_mcp: self.mcp_connector.map(|_| true),
             members: hosted.map(|hosted| {
                 let member = |it: &ExtensionMember| ExtensionMember {
                     loaded: self.loaded.contains(&it.path).then_some(true),

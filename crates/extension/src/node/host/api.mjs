@@ -185,12 +185,23 @@ function providerApi(host, generation, member) {
     },
     registerMcpServer: (name, config) => {
       generation.assertActive();
-      servers.set(name, { name, config, extensionPath: member.path });
-      reportMissing("register_mcp_server", `MCP server "${name}" is not connected: this server does not support MCP`);
+      if (typeof name !== "string" || !/^[A-Za-z0-9_-]+$/.test(name)) {
+        throw new Error(`invalid server name ${JSON.stringify(name)} (use letters, digits, "_" and "-")`);
+      }
+      if (typeof config !== "object" || config === null) throw new Error(`server "${name}" must be an object`);
+      const other = servers.get(name);
+      if (other !== undefined && other.extensionPath !== member.path) {
+        throw new Error(`MCP server "${name}" is already registered by ${other.extensionPath}`);
+      }
+      servers.set(name, { name, config: structuredClone(config), extensionPath: member.path });
+      if (host.hello.connectsMcp === true) host.scheduleRegistration();
+      else reportMissing("register_mcp_server", `MCP server "${name}" is not connected: this server does not support MCP`);
     },
     unregisterMcpServer: (name) => {
       generation.assertActive();
+      if (servers.get(name)?.extensionPath !== member.path) return;
       servers.delete(name);
+      if (host.hello.connectsMcp === true) host.scheduleRegistration();
     },
     getMcpServers: () => {
       generation.assertActive();

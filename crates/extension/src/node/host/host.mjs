@@ -19,7 +19,7 @@ export class Host {
   /** @type {Generation} The extensions of the session that is open. */
   generation = new Generation(this);
   bus = new Bus();
-  /** MCP servers that extensions have registered; they are never connected. */
+  /** MCP servers that extensions have registered, by name. */
   servers = new Map();
   #requests = new Map();
   #reported = new Set();
@@ -208,7 +208,7 @@ export class Host {
 
   #register() {
     const report = (member, error) => this.reportErrorOnce(member.path, "register", error);
-    const frame = registration(this.generation.members, this.features, report);
+    const frame = registration(this.generation.members, this.features, report, this.servers);
     const json = JSON.stringify(frame);
     if (json === this.#registered) return;
     this.#registered = json;

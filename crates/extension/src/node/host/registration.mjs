@@ -22,9 +22,10 @@ const SOURCE_HOOKS = {
  * @param {import("./member.mjs").Member[]} members
  * @param {import("./versions.mjs").Features} features
  * @param {(member: import("./member.mjs").Member, error: string) => void} report Reports what is skipped, and why.
+ * @param {Map<string, { name: string, config: object, extensionPath: string }>} [servers] MCP servers, by name.
  * @returns {Record<string, unknown>} The frame `register`, valid whatever extensions have passed.
  */
-export function registration(members, features, report) {
+export function registration(members, features, report, servers = new Map()) {
   for (const member of members) reportInvalidNames(member, (error) => report(member, error));
   return {
     type: "register",
@@ -51,6 +52,7 @@ export function registration(members, features, report) {
       })),
     ),
     shortcuts: members.flatMap((member) => [...member.shortcuts.keys()].filter(isName)),
+    ...(servers.size === 0 ? {} : { mcpServers: [...servers.values()].map(({ name, config, extensionPath }) => ({ name, config, path: extensionPath })) }),
   };
 }
 
