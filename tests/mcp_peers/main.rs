@@ -9,6 +9,8 @@ mod serve_support;
 mod toolchain_support;
 
 mod comparison;
+mod conversations;
+#[cfg(feature = "codemode")]
 mod figures;
 mod http_servers;
 mod stdio_servers;
