@@ -101,6 +101,18 @@ export default function (pi: any): void {
       return { content: [{ type: "text", text: `user said ${agreed}` }], details: { ok: agreed } };
     },
   });
+  if (existsSync("has-relay")) {
+    pi.registerTool({
+      name: "relay",
+      label: "Relay",
+      description: "Calls another tool.",
+      parameters: { type: "object", properties: { tool: { type: "string" }, arguments: { type: "object" } }, required: ["tool"] },
+      execute: async (_call: string, given: any, _signal: unknown, _update: unknown, context: any) => {
+        const made = await context.executeTool(given.tool, given.arguments ?? {});
+        return { content: made.content, details: {}, isError: made.isError };
+      },
+    });
+  }
   pi.on("tool_call", async (call: any, context: any) => {
     const command = call.toolName === "bash" ? String(call.input?.command) : "";
     if (command.includes("forbidden")) return { block: true, reason: "blocked by test extension" };

@@ -104,6 +104,15 @@ def asker(ctx, arguments):
     return result("user said %s" % ("true" if agreed else "false"), details={"ok": agreed})
 
 
+if os.path.exists("has-relay"):
+    WHICH = {"type": "object", "properties": {"tool": {"type": "string"}, "arguments": {"type": "object"}}, "required": ["tool"]}
+
+    @ext.tool("relay", "calls another tool", WHICH, label="Relay")
+    def relay(ctx, arguments):
+        made = ctx.call_tool(arguments["tool"], arguments.get("arguments", {}))
+        return {"content": made["content"], "details": {}}
+
+
 @ext.hook("tool_call")
 def guard(ctx, event):
     if event["toolName"] == "bash" and "forbidden" in str(event["input"].get("command")):

@@ -37,6 +37,9 @@ pub struct Scenario {
     /// hold `${name}`.
     #[serde(default)]
     pub files: BTreeMap<String, Value>,
+    /// Scripted servers of the Model Context Protocol that the server connects to over HTTP, by their names.
+    #[serde(default)]
+    pub mcp_servers: BTreeMap<String, McpServer>,
     /// Members to add to the adapter's settings file.
     #[serde(default)]
     pub settings: Map<String, Value>,
@@ -53,6 +56,17 @@ pub struct Scenario {
     pub steps: Vec<Step>,
 }
 
+/// A scripted server of the Model Context Protocol.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct McpServer {
+    /// Members of its entry besides `url`.
+    #[serde(default)]
+    pub entry: Map<String, Value>,
+    /// What it does, as `pi-rpc mock-mcp` reads it.
+    pub script: Value,
+}
+
 /// A capability of an adapter that a scenario may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -64,6 +78,8 @@ pub enum Capability {
     Sessions,
     /// Reading settings from a file.
     Settings,
+    /// Connecting the servers of an `mcp.json`.
+    Mcp,
 }
 
 impl fmt::Display for Capability {
@@ -72,6 +88,7 @@ impl fmt::Display for Capability {
             Self::Extension => "extension",
             Self::Sessions => "sessions",
             Self::Settings => "settings",
+            Self::Mcp => "mcp",
         })
     }
 }

@@ -40,6 +40,8 @@ pub struct Adapter {
     pub files: BTreeMap<String, Value>,
     /// The path in `files` of the settings file that scenarios may extend.
     pub settings: Option<String>,
+    /// The path of the `mcp.json` that scenarios write; absent if the server connects no servers of the Model Context Protocol.
+    pub mcp: Option<String>,
     /// How the test extension is loaded; absent if the server has no extensions.
     pub extension: Option<Extension>,
     /// Whether the server stores sessions in files, and has the options `--session` and `--continue`.
@@ -124,6 +126,7 @@ impl Adapter {
             Capability::Extension => self.extension.is_some(),
             Capability::Sessions => self.sessions,
             Capability::Settings => self.settings.is_some(),
+            Capability::Mcp => self.mcp.is_some(),
         }
     }
 

@@ -4,6 +4,7 @@ use super::{Adapter, Server};
 use pi_rpc_scenario::{Scenario, Variables};
 use serde_json::{Map, Value};
 use std::{
+    collections::BTreeMap,
     env, fs, io,
     net::SocketAddr,
     os::unix::fs::PermissionsExt as _,
@@ -30,12 +31,18 @@ pub struct Home {
 }
 
 impl Home {
-    /// Creates the directories for a scenario, with the files of the adapter and of the scenario.
+    /// Creates the directories for a scenario, with the files of the adapter and of the scenario; `model` and `mcp` are the addresses of
+    /// the scripted model and of the scripted servers.
     ///
     /// # Errors
     ///
     /// When something could not be created; the text names the path.
-    pub fn make(server: &Server, scenario: &Scenario, model: SocketAddr) -> Result<Self, String> {
+    pub fn make(
+        server: &Server,
+        scenario: &Scenario,
+        model: SocketAddr,
+        mcp: &BTreeMap<String, SocketAddr>,
+    ) -> Result<Self, String> {
         let adapter = server.adapter.clone();
         let dir = tempfile::Builder::new().prefix("pi-rpc-").tempdir();
         let dir = dir.map_err(|error| format!("no temporary directory: {error}"))?;
@@ -59,6 +66,7 @@ impl Home {
             fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
         }
         made.write_files(scenario)?;
+        made.write_mcp(scenario, mcp)?;
         if scenario.needs.contains(&pi_rpc_scenario::Capability::Extension) {
             made.install_extension(&extension)?;
         }
@@ -124,6 +132,18 @@ impl Home {
             self.put(path, content.as_bytes())?;
         }
         Ok(())
+    }
+
+    /// Writes the entries of the scripted servers.
+    fn write_mcp(&self, scenario: &Scenario, addresses: &BTreeMap<String, SocketAddr>) -> Result<(), String> {
+        let Some(path) = self.adapter.mcp.as_ref().filter(|_| !addresses.is_empty()) else { return Ok(()) };
+        let entries = scenario.mcp_servers.iter().filter_map(|(name, server)| {
+            let mut entry = server.entry.clone();
+            entry.insert("url".to_owned(), format!("http://{}/mcp", addresses.get(name)?).into());
+            Some((name.clone(), Value::Object(entry)))
+        });
+        let file = serde_json::json!({ "mcpServers": entries.collect::<Map<String, Value>>() });
+        self.put(path, file.to_string().as_bytes()).map(drop)
     }
 
     /// Copies the files of the test extension, and adds the options that load it.

@@ -5,7 +5,10 @@ use super::{
     steps::{Host, StopReason},
 };
 use pi_rpc_files::private_files;
-use pi_rpc_mock::Mock;
+use pi_rpc_mock::{
+    Mock,
+    mcp::{McpMock, McpScript},
+};
 use pi_rpc_oracle::report::{Outcome, Subject};
 use pi_rpc_protocol::{Dialect, DialectVersion, Side, Version};
 use pi_rpc_recording::{DialectMismatch, TraceWriter};
@@ -69,15 +72,21 @@ pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>
     let model = Mock::bind((Ipv4Addr::LOCALHOST, 0).into(), scenario.script.clone()).await;
     let model =
         model.map_err(|error| StopReason::Error(format!("no address for the scripted model: {error}")));
+    let mcp = mcp_servers(scenario).await;
     let furnished = model.and_then(|model| {
-        let home = Home::make(server, scenario, model.address()).map_err(StopReason::Error)?;
-        Ok((model.lenient(), home))
+        let mcp = mcp.map_err(StopReason::Error)?;
+        let addresses = mcp.iter().map(|(name, server)| (name.clone(), server.address())).collect();
+        let home = Home::make(server, scenario, model.address(), &addresses).map_err(StopReason::Error)?;
+        Ok((model.lenient(), mcp, home))
     });
-    let (model, home) = match furnished {
+    let (model, mcp, home) = match furnished {
         Ok(furnished) => furnished,
         Err(stop) => return result(conversation, Some(stop)),
     };
     let serving = tokio::spawn(model.serve());
+    // Dropped at the end, which ends them.
+    let mut serving_mcp = tokio::task::JoinSet::new();
+    mcp.into_iter().for_each(|(_, server)| drop(serving_mcp.spawn(server.serve())));
     let factor = options.patience.map_or(1, NonZeroU32::get);
     let mut host = Host::new(server, home, conversation, scenario.tolerates_unknown, factor);
     let stop = steps(&mut host, scenario).await.err();
@@ -94,6 +103,18 @@ pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>
         };
     }
     played
+}
+
+/// The scripted servers of a scenario, by their names.
+async fn mcp_servers(scenario: &Scenario) -> Result<Vec<(String, McpMock)>, String> {
+    let mut servers = Vec::new();
+    for (name, server) in &scenario.mcp_servers {
+        let wrong = |error: &dyn std::fmt::Display| format!("mcpServers.{name}: {error}");
+        let script = McpScript::from_json(&server.script.to_string()).map_err(|error| wrong(&error))?;
+        let bound = McpMock::bind((Ipv4Addr::LOCALHOST, 0).into(), script).await;
+        servers.push((name.clone(), bound.map_err(|error| wrong(&error))?));
+    }
+    Ok(servers)
 }
 
 /// The reason why the server does not support the scenario, if so.
