@@ -108,8 +108,8 @@ export default function (pi: any): void {
       description: "Calls another tool.",
       parameters: { type: "object", properties: { tool: { type: "string" }, arguments: { type: "object" } }, required: ["tool"] },
       execute: async (_call: string, given: any, _signal: unknown, _update: unknown, context: any) => {
-        const made = await context.executeTool(given.tool, given.arguments ?? {});
-        return { content: made.content, details: {}, isError: made.isError };
+        const { result, isError } = await context.executeTool(given.tool, given.arguments ?? {});
+        return { content: result.content, details: {}, isError };
       },
     });
   }

@@ -25,8 +25,8 @@ fn entry(home: &Path, exposure: &str) -> Value {
 fn form(value: &Value, key: &str) -> Value {
     match value {
         Value::Object(members) => {
-            // Ours are described without it; what costs are is the model's.
-            let own = ["constrainedSampling", "usage", "sections"];
+            // Ours are described without the first; each has its own texts and schemas of its own tools.
+            let own = ["constrainedSampling", "usage", "sections", "parameters"];
             let kept = members.iter().filter(|(key, _)| !own.contains(&key.as_str()));
             Value::Array(kept.map(|(key, value)| json!([key, form(value, key)])).collect())
         }
@@ -41,16 +41,15 @@ fn form(value: &Value, key: &str) -> Value {
     }
 }
 
-/// The forms of all frames, without deltas, and without progress, whose number depends on time.
+/// The forms of all frames, without deltas, and without progress, whose number depends on time. What the user is told comes last: its
+/// place depends on time, too.
 fn forms(frames: &[Value], home: &Path) -> Vec<String> {
     let is_timed =
         |frame: &&Value| frame["type"] == "message_update" || frame["type"] == "tool_execution_update";
     let home = home.to_str().unwrap();
-    frames
-        .iter()
-        .filter(|frame| !is_timed(frame))
-        .map(|it| form(it, "").to_string().replace(home, "HOME"))
-        .collect()
+    let (told, frames): (Vec<&Value>, Vec<&Value>) =
+        frames.iter().filter(|it| !is_timed(it)).partition(|frame| frame["type"] == "extension_ui_request");
+    frames.into_iter().chain(told).map(|it| form(it, "").to_string().replace(home, "HOME")).collect()
 }
 
 /// Plays prompts with a program whose `mcp.json` has these servers; the model makes a call for each but the last, which is `/mcp`.

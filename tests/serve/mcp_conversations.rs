@@ -328,6 +328,12 @@ fn over_http(script: &Value, turns: Value) -> (HttpServer, Server) {
     (HttpServer(mock), Server::script_in(Pi1, dir, turns, &[]))
 }
 
+/// A header of a request in the log.
+fn header(request: &Value, name: &str) -> Option<String> {
+    let mut headers = request["headers"].as_array()?.iter();
+    headers.find(|header| header[0] == name).map(|header| header[1].as_str().unwrap().to_owned())
+}
+
 #[test]
 fn changes_come_beside_answers_over_http() {
     let other = json!({ "name": "other", "calls": [[{ "text": "new" }]] });
@@ -356,8 +362,7 @@ fn closed_streams_are_resumed_at_their_place() {
     assert_eq!(end[1]["isError"], true);
     let requests = fs::read_to_string(server.path("requests.jsonl")).unwrap();
     let requests = requests.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let places: Vec<_> =
-        requests.filter_map(|request| Some(request["headers"].get("last-event-id")?.clone())).collect();
+    let places: Vec<String> = requests.filter_map(|request| header(&request, "last-event-id")).collect();
     assert_eq!(places, ["event-1", "event-2"]);
     finish(server);
 }
@@ -367,11 +372,12 @@ fn session_over_http_is_deleted_at_its_end() {
     let script = json!({ "tools": [{ "name": "t" }] });
     let (_mock, mut server) = over_http(&script, json!([call("mcp__s__t", json!({})), ends()]));
     assert_eq!(results(&server.run("go")), [("{}".to_owned(), false)]);
-    let log = server.path("requests.jsonl");
-    finish(server);
-    let requests = fs::read_to_string(log).unwrap();
+    server.until_type("agent_settled");
+    server.close_stdin();
+    let dir = server.ends().dir;
+    let requests = fs::read_to_string(dir.path().join("requests.jsonl")).unwrap();
     let last: Value = serde_json::from_str(requests.lines().last().unwrap()).unwrap();
     assert_eq!((&last["method"], &last["status"]), (&json!("DELETE"), &json!(200)));
-    assert_eq!(last["headers"]["mcp-session-id"], "scripted-session-1");
-    assert_eq!(last["headers"]["mcp-protocol-version"], "2025-11-25");
+    assert_eq!(header(&last, "mcp-session-id").unwrap(), "scripted-session-1");
+    assert_eq!(header(&last, "mcp-protocol-version").unwrap(), "2025-11-25");
 }
