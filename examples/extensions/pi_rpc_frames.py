@@ -269,6 +269,7 @@ ToExtension = Union[
     "ExtensionResponse",
     "ExtensionAnswer",
     "ExtensionModelCall",
+    "ExtensionMcpServers",
 ]
 """Frame that the server writes to the stdin of an extension: one JSON object per line, ended by a line feed."""
 
@@ -286,6 +287,7 @@ class ExtensionHello(TypedDict):
     arguments: NotRequired[List[str]]
     hasUi: NotRequired[bool]
     projectTrusted: NotRequired[bool]
+    connectsMcp: NotRequired[bool]
     members: NotRequired[List[ExtensionMember]]
 
 class ExtensionMember(TypedDict):
@@ -654,6 +656,20 @@ class ExtensionRegister(TypedDict):
     awaits: NotRequired[List[str]]
     flags: NotRequired[List[ExtensionFlag]]
     shortcuts: NotRequired[List[str]]
+    mcpServers: NotRequired[List[ExtensionMcpServer]]
+    mcpSection: NotRequired[str]
+
+class ExtensionMcpServer(TypedDict):
+    """Server of the Model Context Protocol."""
+    name: str
+    config: JsonObject
+    path: NotRequired[str]
+
+class ExtensionMcpServers(TypedDict):
+    """All `mcpServers` of all extensions, once there are some and again after each change. Only for the part of the
+    server that connects them."""
+    type: Literal["mcp_servers"]
+    servers: List[ExtensionMcpServer]
 
 class ExtensionCommand(TypedDict):
     """Slash command of an extension."""
