@@ -237,7 +237,7 @@ impl Engine {
             let message = Box::new(message);
             return self.store.after_append(AfterAppend::OpenRun { recipient, message, is_aborted });
         }
-        match self.models.choice().unusable.clone() {
+        match self.prompt_refusal() {
             Some(error) => self.refuse_prompt(&recipient, error),
             None => {
                 let mut start = RunStart { message, is_aborted, recipient: Some(recipient) };

@@ -68,7 +68,7 @@ impl Engine {
         let may_start = !self.is_working()
             && self.backlog.after_run.is_empty()
             && !self.activity.lifecycle().is_stopping()
-            && self.models.choice().unusable.is_none();
+            && self.prompt_refusal().is_none();
         match self.gate_of_kind(kind) {
             Gate::Reject(text) => self.handler_failed(id, kind, text.to_owned()),
             Gate::Run if may_start => {

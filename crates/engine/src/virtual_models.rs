@@ -16,6 +16,12 @@ impl Engine {
         self.dialect.record().virtual_model_api == Some(model.api.as_str())
     }
 
+    /// Why prompts to the selected model fail. A virtual one that is gone fails the request, as pi does.
+    pub(crate) fn prompt_refusal(&self) -> Option<String> {
+        let choice = self.models.choice();
+        choice.unusable.clone().filter(|_| !self.is_virtual(&choice.model))
+    }
+
     /// The model whose limits apply to the conversation: of a virtual one, the model of the newest answer that has not
     /// failed, if it is known.
     pub(crate) fn limits_model(&self) -> &Model {
@@ -54,6 +60,11 @@ impl Engine {
     /// Asks the extension of a virtual model which model the request is sent to. `failed`: the answer that the request
     /// repeats.
     pub(crate) fn route_request(&mut self, request: ModelCall, failed: Option<Box<AssistantMessage>>) {
+        let (dialect, now) = (self.dialect, self.now);
+        if let Some(expected) = self.requests.models.get_mut(&request.call) {
+            // A failed route has no level.
+            expected.partial.answer_as(&request.model, None, dialect, now);
+        }
         let event = ModelRouteHook {
             model: request.model.clone(),
             thinking_level: request.level.unwrap_or(ThinkingLevel::Off),

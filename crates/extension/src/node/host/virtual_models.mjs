@@ -27,7 +27,12 @@ export class VirtualModels {
     if (typeof provider !== "string" || typeof id !== "string") {
       throw new Error(`registerVirtualModel: expected the strings provider and id, got ${typeName(provider)} and ${typeName(id)}`);
     }
+    if (!provider.trim() || !id.trim()) throw new Error("Virtual model provider and id must not be empty.");
     if (typeof route !== "function") throw new Error(`registerVirtualModel: route: expected a function, got ${typeName(route)}`);
+    // While extensions are loaded, the models are not known; the server checks that, too.
+    if (generation.active && this.#physical(provider, id)) {
+      throw new Error(`Virtual model ${provider}/${id} conflicts with a physical model.`);
+    }
     this.#all.set(keyOf(provider, id), { definition, generation, member });
     const { thinkingLevels, contextWindow, maxTokens, input } = definition;
     this.#request(
