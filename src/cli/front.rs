@@ -1,18 +1,22 @@
 //! `pi-rpc front`: a server behind a translator, on our stdin and stdout.
 
+mod link;
+mod listening;
 mod pipes;
 mod server;
 
+pub use link::run as run_by_link;
+
 use super::{HARNESS, USAGE, print, refuse};
 use clap::Args;
-use pi_rpc_front::{Fate, losses};
+use pi_rpc_front::{Fate, counts, losses};
 use pi_rpc_protocol::{Dialect, DialectVersion};
 use std::{ffi::OsString, fmt::Write as _, process::ExitCode};
 
 /// Options of `pi-rpc front`.
 #[derive(Args)]
 pub struct Options {
-    /// The dialect that the client speaks (default: that of the server)
+    /// The dialect that the client speaks (default: that of the server, until a command of the client shows another)
     #[arg(long, value_name = "D", value_parser = super::named_dialect)]
     speak: Option<Dialect>,
     /// The dialect that the server speaks (default: found out by commands that change nothing); pi-1@0.84: as version 0.84 of it
@@ -32,6 +36,9 @@ The client on stdin and stdout talks its dialect, the server its own. Where both
 carried is said on stderr. Exits with the status of the server, or 128 plus the number of the signal that has ended it; with 3 if \
 front itself fails. Passes TERM, INT and HUP on.
 
+A link called pi to this program is the front before the next pi in PATH where PI_RPC_FRONT is set: to the dialect of the client, or to \
+auto. PI_RPC_FRONT_SERVER names another program, PI_RPC_FRONT_SERVER_DIALECT what it speaks.
+
 Examples:
   pi-rpc front --speak pi -- pi --mode rpc
   pi-rpc front --speak pi@0.73 --server-dialect pi-1 -- pi --mode rpc
@@ -46,7 +53,8 @@ pub fn run(options: Options) -> ExitCode {
         return refuse("SERVER CMD: expected the server and its arguments behind --", USAGE);
     };
     let arguments = options.command.get(1..).unwrap_or_default();
-    match server::run(&program, arguments, options.server_dialect, options.speak) {
+    let Options { speak: client, server_dialect: server, .. } = options;
+    match server::run(server::Options { program: &program, arguments, server, client, depth: None }) {
         Ok(status) => ExitCode::from(status),
         Err(text) => refuse(&text, HARNESS),
     }
@@ -55,20 +63,15 @@ pub fn run(options: Options) -> ExitCode {
 /// The members that do not arrive as they are, as text.
 fn losses_text(server: Dialect, client: Dialect) -> String {
     let mut text = format!("From a {server} server to a {client} client: what does not arrive as it is.\n");
-    let mut counts = [0_usize; 5];
-    for frame in losses(server, client) {
-        for member in frame.members {
-            counts[member.fate as usize] += 1;
-            if member.fate != Fate::Same {
-                let note = if member.note.is_empty() { String::new() } else { format!(" ({})", member.note) };
-                let _ = write!(text, "\n{:<8} {}.{}{note}", member.fate.as_str(), frame.title, member.name);
-            }
+    let frames = losses(server, client);
+    for frame in &frames {
+        for member in frame.members.iter().filter(|member| member.fate != Fate::Same) {
+            let note = if member.note.is_empty() { String::new() } else { format!(" ({})", member.note) };
+            let _ = write!(text, "\n{:<8} {}.{}{note}", member.fate.as_str(), frame.title, member.name);
         }
     }
-    let [same, computed, default, lost, refused] = counts;
-    let _ = write!(
-        text,
-        "\n\n{same} same, {computed} computed, {default} default, {lost} lost, {refused} refused\n"
-    );
+    let counted = Fate::ALL.into_iter().zip(counts(&frames));
+    let counted: Vec<String> = counted.map(|(fate, count)| format!("{count} {}", fate.as_str())).collect();
+    let _ = write!(text, "\n\n{}\n", counted.join(", "));
     text
 }

@@ -207,6 +207,9 @@ pub fn run(arguments: Vec<OsString>, book: Book<'_>) -> ExitCode {
     }
     process_watcher::enable();
     let words = arguments.get(1..).unwrap_or_default();
+    if let Some(status) = front::run_by_link(arguments.first(), words) {
+        return status;
+    }
     if words == ["--version"] && options::program_dialect(arguments.first()).is_none() {
         return print(&version::details());
     }

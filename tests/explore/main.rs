@@ -1,12 +1,17 @@
 //! Random exploration: conversations of every kind in every dialect, one after another, until the time is used up.
 //!
 //! ```text
-//! cargo test --test explore -- --seconds 300 [--seed N] [--dialect D]
+//! cargo test --test explore -- --seconds 300 [--seed N] [--dialect D] [--front]
 //! ```
 //!
 //! The seed is printed first and is fresh unless it is given. The first conversation that fails is shrunk and printed
-//! as a file for `tests/regressions`, where `cargo test --test engine regressions` plays it from then on.
+//! as a file for `tests/regressions`, where `cargo test --test engine regressions` plays it from then on. With `--front`, host and
+//! server speak different dialects, and the front translates; both sides are judged.
 
+#[path = "../front_support/mod.rs"]
+mod front_support;
+
+use front_support::{DIALECTS, judge};
 use pi_rpc::oracle::random::Choices;
 use pi_rpc::protocol::Dialect;
 use pi_rpc_test_kit::{
@@ -19,17 +24,21 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-const USAGE: &str = "usage: cargo test --test explore -- --seconds SECONDS [--seed SEED] [--dialect DIALECT]";
+const USAGE: &str =
+    "usage: cargo test --test explore -- --seconds SECONDS [--seed SEED] [--dialect DIALECT] [--front]";
 
 struct Options {
     time: Duration,
     seed: u64,
     /// The only dialect.
     dialect: Option<Dialect>,
+    /// Whether the front stands between host and server.
+    front: bool,
 }
 
 fn main() -> ExitCode {
     match options() {
+        Ok(options) if options.front => explore_front(&options),
         Ok(options) => explore(&options),
         Err(error) => {
             eprintln!("explore: {error}\n{USAGE}");
@@ -40,9 +49,13 @@ fn main() -> ExitCode {
 
 fn options() -> Result<Options, String> {
     let fresh = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let (mut time, mut seed, mut dialect) = (None, fresh, None);
+    let (mut time, mut seed, mut dialect, mut front) = (None, fresh, None, false);
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
+        if name == "--front" {
+            front = true;
+            continue;
+        }
         let text = arguments.next().unwrap_or_default();
         match (name.as_str(), text.parse().ok()) {
             ("--seconds", Some(seconds)) => time = Some(Duration::from_secs(seconds)),
@@ -53,7 +66,7 @@ fn options() -> Result<Options, String> {
             _ => return Err(format!("{name}: no such option, or no whole number behind it")),
         }
     }
-    Ok(Options { time: time.ok_or("how many --seconds?")?, seed, dialect })
+    Ok(Options { time: time.ok_or("how many --seconds?")?, seed, dialect, front })
 }
 
 fn explore(options: &Options) -> ExitCode {
@@ -79,6 +92,34 @@ fn explore(options: &Options) -> ExitCode {
                     counts.iter().map(|(kind, count)| format!("{count} {kind:?}")).collect();
                 println!("explore: no rule is broken in {}", counts.join(", "));
                 return ExitCode::SUCCESS;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Random conversations of each pair of dialects, until the time is used up; every failing pair is printed once.
+fn explore_front(options: &Options) -> ExitCode {
+    println!("explore: --front --seconds {} --seed {}", options.time.as_secs(), options.seed);
+    let until = Instant::now() + options.time;
+    let (mut played, mut failed) = (0_u64, BTreeMap::new());
+    for seed in (0..).map(|more| options.seed.wrapping_add(more)) {
+        for server in DIALECTS {
+            for client in DIALECTS.into_iter().filter(|client| client.base() != server.base()) {
+                if options.dialect.is_some_and(|dialect| dialect != client) {
+                    continue;
+                }
+                if let Err(error) = judge(server, client, seed) {
+                    failed.entry((server, client)).or_insert((seed, error));
+                }
+                played += 1;
+                if Instant::now() > until {
+                    for ((server, client), (seed, error)) in &failed {
+                        println!("explore: {server} → {client}, seed {seed}: {error}\n");
+                    }
+                    println!("explore: {played} conversations, {} pairs fail", failed.len());
+                    return if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+                }
             }
         }
     }

@@ -23,6 +23,10 @@ impl Front {
                 continue;
             }
             let sources = json!({ "command": command, "data": outcome.ok() });
+            let is_null = |path: &String| sources.pointer(path).is_none_or(Value::is_null);
+            if event.only_with.as_ref().is_some_and(is_null) {
+                continue;
+            }
             let mut members = event.fixed.clone();
             for (member, path) in &event.paths {
                 let value = sources.pointer(path).filter(|value| !value.is_null());

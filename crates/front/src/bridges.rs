@@ -103,6 +103,8 @@ pub struct AnnouncedEvent {
     pub paths: BTreeMap<String, String>,
     /// The member for the error text of a command that fails; `None`: the event announces a success only.
     pub failed: Option<String>,
+    /// The path of a value without which the event does not come; `None`: it always comes.
+    pub only_with: Option<String>,
     /// Whether it only comes if its value is another than the last one.
     #[serde(default)]
     pub if_changed: bool,

@@ -49,19 +49,14 @@ impl Plan {
         account: &Account,
     ) -> Option<Map<String, Value>> {
         let mut carried = Map::new();
-        for member in members {
-            let name = [member.name]
-                .into_iter()
-                .chain(member.others.iter().copied())
-                .find(|it| object.contains_key(*it));
-            let given = name.and_then(|name| object.get(name).cloned());
-            let carried_value = match given {
-                Some(given) if !member.is_replaced => self.carry_node(&member.node, given, account),
-                given if member.is_required => match &member.source {
-                    Source::Computed(value) => account.compute(*value, given.as_ref(), &object),
-                    Source::Fixed(_) | Source::Nowhere => None,
-                },
-                _ => None,
+        // What is computed, or has another name, may need members that are taken out of the object below.
+        let early: Vec<Option<Value>> =
+            members.iter().map(|member| self.early(member, &object, account)).collect();
+        for (member, early) in members.iter().zip(early) {
+            let own = object.get_mut(member.name).filter(|_| !member.is_replaced);
+            let carried_value = match own {
+                Some(given) => self.carry_node(&member.node, given.take(), account),
+                None => early,
             };
             let value = carried_value.or_else(|| {
                 let fixed = fixed(&member.source).filter(|_| member.is_required)?;
@@ -86,6 +81,25 @@ impl Plan {
             carried.extend(object);
         }
         Some(carried)
+    }
+
+    /// The value of a member that has another name in the object, or of a required one that is computed: one that is not given, or
+    /// that is replaced.
+    fn early(&self, member: &MemberPlan, object: &Map<String, Value>, account: &Account) -> Option<Value> {
+        let given = object.get(member.name);
+        let other = || member.others.iter().find_map(|name| object.get(*name));
+        match (given, other()) {
+            (Some(_), _) if !member.is_replaced => None,
+            (None, Some(other)) if !member.is_replaced => {
+                self.carry_node(&member.node, other.clone(), account)
+            }
+            (given, other) => match &member.source {
+                Source::Computed(value) if member.is_required => {
+                    account.compute(*value, given.or(other), object)
+                }
+                _ => None,
+            },
+        }
     }
 
     fn carry_node(&self, node: &Node, value: Value, account: &Account) -> Option<Value> {

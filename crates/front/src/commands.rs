@@ -5,9 +5,10 @@ use crate::{
     front::{ClientCommand, Front, OpenCommand, Origin, Output, WaitingCommand, typed},
     names::renamed_command,
     plan::TYPE,
+    totals::StatsBridge,
 };
 use pi_rpc_protocol::{
-    AbortRetryCommand, Check as _, Disposition, EndedWork, FlowState, Inbound, LineError,
+    AbortRetryCommand, Check as _, Disposition, EndedWork, FlowState, GetMessagesCommand, Inbound, LineError,
     NegotiateProtocolResponse, NegotiatedProtocol, Outbound, RequestId, RpcCommand, RpcCommandKind,
     RpcErrorResponse, RpcSuccess, errors, read_line,
 };
@@ -50,8 +51,10 @@ impl Front {
         let server = self.server.machine.disposition(&carried);
         let is_known = self.server.machine.flow() != FlowState::Starting;
         match (allowed, server) {
-            // The client's own server would refuse it, and this one would not.
-            (Some(case), server) if is_sure && is_refused(case) && !server.is_some_and(is_refused) => {
+            // The client's own server would refuse it, and this one would not, or only after it has accepted it.
+            (Some(case), server)
+                if is_sure && is_refused(case) && (self.accepts_first || !server.is_some_and(is_refused)) =>
+            {
                 let text = case.error.map_or("", |error| error.template(self.client.base()));
                 self.fail_command(command.id().cloned(), kind, text, out);
             }
@@ -61,6 +64,14 @@ impl Front {
                 if case.disposition == Disposition::Preempt {
                     self.end_retry(out);
                 }
+            }
+            // The messages that the client counts are listed first.
+            _ if kind == RpcCommandKind::GetSessionStats && self.stats == StatsBridge::OfContext => {
+                self.send_own(
+                    GetMessagesCommand::default().into(),
+                    Origin::Step(Box::new(carried), asked),
+                    out,
+                );
             }
             _ => self.send(carried, Origin::Client(asked), out),
         }

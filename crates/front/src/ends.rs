@@ -3,7 +3,8 @@
 use crate::front::{Front, Origin, Output};
 use pi_rpc_machine::Kind;
 use pi_rpc_protocol::{
-    AgentSessionEventKind as Event, Base, Dialect, DialectRunEnd, FlowState, GetStateCommand, SessionState,
+    AgentSessionEventKind as Event, Base, Check as _, Dialect, DialectPromptResults, DialectRunEnd,
+    FlowState, GetStateCommand, Outbound, PromptResultEvent, PromptStatus, RequestId, SessionState,
 };
 use serde_json::{Map, Value};
 
@@ -26,6 +27,8 @@ pub struct RunEnds {
     expects_run: bool,
     /// Whether the client sees the run of the server as several.
     is_cut: bool,
+    /// Whether a retry has begun whose end has not come.
+    is_retrying: bool,
 }
 
 /// How the end of all work is shown.
@@ -71,6 +74,7 @@ impl RunEnds {
             is_open: false,
             expects_run: false,
             is_cut: false,
+            is_retrying: false,
         }
     }
 
@@ -84,14 +88,20 @@ impl RunEnds {
         match kind {
             Kind::Event(Event::AgentStart) => {
                 (self.is_open, self.expects_run, self.is_cut) = (true, false, false);
-                if self.client != Shown::RunEnd {
-                    self.messages.clear();
-                }
+                // The end of a chain, too, repeats what was said since its last start.
+                self.messages.clear();
             }
             Kind::CompactionEnd(_) | Kind::Event(Event::AutoCompactionEnd) => {
                 self.expects_run = value.get("willRetry") == Some(&Value::Bool(true));
             }
-            Kind::Event(_) | Kind::CompactionStart(_) => self.is_open = true,
+            Kind::Event(_) | Kind::CompactionStart(_) => {
+                self.is_open = true;
+                match kind {
+                    Kind::Event(Event::AutoRetryStart) => self.is_retrying = true,
+                    Kind::Event(Event::AutoRetryEnd) => self.is_retrying = false,
+                    _ => {}
+                }
+            }
             Kind::MessageEnd(_) | Kind::AssistantEnd(_) => {
                 self.messages.extend(value.get("message").cloned());
             }
@@ -108,7 +118,10 @@ impl Front {
                 self.emit_event(end, out);
                 self.end_work(out);
             }
+            // The end of the retry comes behind it, where the client expects it before.
+            (Shown::RunEnd, _) if self.ends.is_retrying => self.ends.held = Some(end),
             (Shown::RunEnd, _) => {
+                self.account.will_retry = false;
                 let end = self.with_messages(end);
                 self.emit_event(end, out);
                 self.end_work(out);
@@ -124,6 +137,13 @@ impl Front {
                 }
             }
         }
+    }
+
+    /// Whether the end of the work waits for this event.
+    pub(crate) fn ends_behind(&self, kind: Kind) -> bool {
+        self.ends.server == Shown::RunEnd
+            && self.ends.held.is_some()
+            && kind == Kind::Event(Event::AutoRetryEnd)
     }
 
     /// Lets the end of the last run go, as something follows it: `next`, or nothing.
@@ -150,6 +170,11 @@ impl Front {
     /// All work has ended: shows it to the client as its dialect does.
     pub(crate) fn end_work(&mut self, out: &mut Output) {
         self.release_end(None, out);
+        // What was to follow the last run has been given up.
+        if self.ends.client == Shown::RunEnd && self.client.machine.flow() != FlowState::Idle {
+            let messages = Value::Array(std::mem::take(&mut self.ends.messages));
+            self.emit_computed(Event::AgentEnd, Map::from_iter([(MESSAGES.to_owned(), messages)]), out);
+        }
         if self.ends.client == Shown::Event {
             for event in SETTLED {
                 self.emit_computed(event, Map::new(), out);
@@ -157,8 +182,36 @@ impl Front {
         }
         self.ends.is_open = false;
         self.ends.messages.clear();
+        self.end_prompts(out);
         self.account.is_aborted = false;
         self.late.clear();
+    }
+
+    /// Tells a client that a prompt is over which no run follows, if its dialect says so; or notes it until its run is over.
+    pub(crate) fn prompt_accepted(&mut self, id: Option<RequestId>, is_handled: bool, out: &mut Output) {
+        match (self.client.dialect.record().prompt_results, is_handled) {
+            (DialectPromptResults::None, _) | (DialectPromptResults::Handled, false) => {}
+            (_, true) => self.emit_prompt_result(id, false, out),
+            (DialectPromptResults::Every, false) => self.prompts.push(id),
+        }
+    }
+
+    fn end_prompts(&mut self, out: &mut Output) {
+        for id in std::mem::take(&mut self.prompts) {
+            self.emit_prompt_result(id, true, out);
+        }
+    }
+
+    fn emit_prompt_result(&mut self, id: Option<RequestId>, agent_invoked: bool, out: &mut Output) {
+        let is_aborted = agent_invoked && self.account.is_aborted;
+        let status = if is_aborted { PromptStatus::Aborted } else { PromptStatus::Completed };
+        let (status, session_settled) = (Some(status), Some(true));
+        let result = PromptResultEvent { id, agent_invoked, status, session_settled, error: None };
+        let mut frame = Outbound::AgentSessionEvent(result.into());
+        frame.fit(self.client.base());
+        if self.may_come(Kind::of_outbound(&frame)) {
+            self.emit(frame, out);
+        }
     }
 
     /// Emits an event of the client's dialect whose members are computed, if it may come now.

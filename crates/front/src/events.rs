@@ -9,7 +9,7 @@ use pi_rpc_machine::Kind;
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, AgentSessionEventKind as Event, AssistantContent, AssistantMessage,
     Base, Check as _, Cost, Dialect, DialectMessageStart, Emission, FlowState, MessageUpdateEvent, Outbound,
-    RpcResponse, Step, StopReason, Update, Usage, read_versioned,
+    RpcResponse, Step, StopReason, ToolExecutionStartEvent, Update, Usage, read_versioned,
 };
 use serde_json::{Map, Value};
 
@@ -73,8 +73,16 @@ impl Front {
         if let Some(step) = self.last_step.take_if(|_| !matches!(kind, Kind::AssistantEnd(_))) {
             self.emit_emission(&Emission::Update(step), out);
         }
+        if self.drops_nested && is_nested(&frame) {
+            return;
+        }
         if is_placed(kind, self.server.base()) {
             self.ends.events += 1;
+            if self.ends_behind(kind) {
+                self.ends.note(kind, &value);
+                self.emit_event(value, out);
+                return self.end_work(out);
+            }
             if !matches!(kind, Kind::Event(Event::AgentEnd | Event::AgentSettled)) {
                 self.release_end(Some(kind), out);
             }
@@ -89,6 +97,12 @@ impl Front {
             }
             Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(_)) => {
                 self.account.messages_begun += 1
+            }
+            Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end)) => {
+                self.seen.add(&end.message);
+                if let AgentMessage::Assistant(answer) = &end.message {
+                    self.account.is_aborted = answer.stop_reason == StopReason::Aborted;
+                }
             }
             _ => {}
         }
@@ -106,6 +120,9 @@ impl Front {
         if !self.emit_event(value, out) && is_message {
             self.account.hidden_messages += 1;
         }
+        if matches!(kind, Kind::CompactionEnd(_) | Kind::Event(Event::AutoCompactionEnd)) {
+            self.recount(out);
+        }
         if is_placed(kind, self.server.base()) {
             self.probe_after(out);
         }
@@ -122,9 +139,10 @@ impl Front {
             && message.error_message.is_none()
         {
             message.stop_reason = wanted;
+            // Each block has a start of its own; a server may show here what it only tells later.
+            message.content.clear();
             if self.client.dialect.record().message_start == DialectMessageStart::Request {
-                // It begins before the answer; each block has a start of its own.
-                message.content.clear();
+                // It begins before the answer.
                 message.usage = no_usage();
             }
         }
@@ -279,6 +297,29 @@ fn no_usage() -> Usage {
         cost,
         cache_write1h: None,
         reasoning: None,
+    }
+}
+
+/// Whether the dialect has calls that another call has made.
+pub fn has_nested_calls(base: Base) -> bool {
+    let nested = ToolExecutionStartEvent {
+        tool_call_id: String::new(),
+        tool_name: String::new(),
+        args: Map::new(),
+        intent: None,
+        parent_tool_call_id: Some(String::new()),
+    };
+    !Outbound::AgentSessionEvent(nested.into()).is_refused(base)
+}
+
+/// Whether the event is about a call that another call has made.
+fn is_nested(frame: &Outbound) -> bool {
+    let Outbound::AgentSessionEvent(event) = frame else { return false };
+    match event {
+        AgentSessionEvent::ToolExecutionStart(it) => it.parent_tool_call_id.is_some(),
+        AgentSessionEvent::ToolExecutionUpdate(it) => it.parent_tool_call_id.is_some(),
+        AgentSessionEvent::ToolExecutionEnd(it) => it.parent_tool_call_id.is_some(),
+        _ => false,
     }
 }
 

@@ -5,11 +5,14 @@ use crate::{
     bridges::bridges,
     ends::RunEnds,
     errors::ErrorTexts,
+    events::has_nested_calls,
     plan::Plan,
     queues::{QueuedText, Queues},
+    responses::answers_twice,
     tool_order::ToolOrder,
+    totals::{StatsBridge, Totals},
 };
-use pi_rpc_machine::Machine;
+use pi_rpc_machine::{Machine, State};
 use pi_rpc_protocol::{
     AgentSessionEventKind, AssistantMessage, Base, ChunkReassembler, Dialect, DialectEndOfInput,
     DialectMessageUpdate, DialectReady, DialectVersion, Emission, Encoder, FromJson,
@@ -65,7 +68,18 @@ pub struct Front {
     /// Whether snapshots have members that the server's deltas lack.
     pub(crate) completes_snapshots: bool,
     pub(crate) tools: ToolOrder,
+    /// Whether the server accepts a prompt before it refuses it, and the client's own server does not.
+    pub(crate) accepts_first: bool,
+    /// Events of calls that another call has made, if the client knows of none.
+    pub(crate) drops_nested: bool,
     pub(crate) queues: Queues,
+    pub(crate) stats: StatsBridge,
+    /// Ids of prompts whose end the client is told.
+    pub(crate) prompts: Vec<Option<RequestId>>,
+    /// Of the messages in memory, once they are listed for statistics.
+    pub(crate) listed: Option<Totals>,
+    /// Of the messages of the session that have been seen.
+    pub(crate) seen: Totals,
     /// The last announcement of each event that only reports changes.
     pub(crate) announced: Vec<(AgentSessionEventKind, Map<String, Value>)>,
     /// Responses to commands that end work, which come behind its end.
@@ -175,7 +189,13 @@ impl Front {
             last_step: None,
             completes_snapshots: snapshots(client) && !snapshots(server.dialect),
             tools: ToolOrder::new(server.dialect, client),
+            accepts_first: answers_twice(server.dialect) && !answers_twice(client),
+            drops_nested: !has_nested_calls(to),
             queues: Queues::new(from, to),
+            stats: StatsBridge::new(server.dialect, client),
+            prompts: Vec::new(),
+            listed: None,
+            seen: Totals::default(),
             announced: Vec::new(),
             delayed: Vec::new(),
             commands_sent: 0,
@@ -207,6 +227,11 @@ impl Front {
         }
     }
 
+    /// The states in which the client and the server are.
+    pub fn states(&self) -> (State, State) {
+        (self.client.machine.state(), self.server.machine.state())
+    }
+
     /// Takes the end of the client's input.
     pub fn end_of_input(&mut self, out: &mut Output) {
         self.input_has_ended = true;
@@ -221,7 +246,9 @@ impl Front {
             end(&self.client) == DialectEndOfInput::Finish && end(&self.server) != DialectEndOfInput::Finish;
         let is_busy =
             || !self.waiting.is_empty() || self.open.iter().any(|it| !it.is_answered) || !self.is_idle();
-        if self.input_has_ended && !(finishes && is_busy()) {
+        // Nobody is left to answer a dialog, so that nothing would ever end.
+        let has_dialog = self.server.machine.state().dialogs > 0;
+        if self.input_has_ended && (has_dialog || !(finishes && is_busy())) {
             out.closes_input = true;
         }
     }

@@ -8,7 +8,7 @@
 //! The crate does no IO and knows no time: lines come in, lines for both sides come out.
 //!
 //! - [`Front`]: a client and a server, with the state of both. [`Output`]: what is to be written to whom.
-//! - [`Detection`]: finds out what the server speaks.
+//! - [`Detection`], [`ClientDetection`]: find out what the server and the client speak.
 //! - [`losses()`]: what becomes of each member of each frame, for every pair.
 //!
 //! ```
@@ -29,12 +29,14 @@ mod account;
 mod announcements;
 mod bridges;
 mod carry;
+mod client_detection;
 mod commands;
 mod detection;
 mod ends;
 mod errors;
 mod events;
 mod front;
+mod kept_json;
 mod losses;
 mod names;
 mod plan;
@@ -42,8 +44,10 @@ mod queues;
 mod responses;
 mod schema;
 mod tool_order;
+mod totals;
 
 pub use bridges::BRIDGES;
+pub use client_detection::ClientDetection;
 pub use detection::Detection;
 pub use front::{Front, Output, is_same_wire};
-pub use losses::{Fate, FrameLosses, MemberFate, Way, losses};
+pub use losses::{Fate, FrameLosses, MemberFate, Way, counts, losses};

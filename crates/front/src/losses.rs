@@ -5,9 +5,10 @@ use crate::{
     ends::COMPUTED,
     names::{renamed, renamed_command},
     plan::{DefPlan, MemberPlan, Plan, Source, TYPE},
+    queues::COMPUTED as QUEUES,
     schema::{Def, Property, defs},
 };
-use pi_rpc_protocol::{Base, Dialect, RpcCommandKind};
+use pi_rpc_protocol::{AgentSessionEventKind as Event, Base, Dialect, RpcCommandKind};
 
 /// The way of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +28,19 @@ pub enum Fate {
     Computed,
     /// It has a fixed value, or the nearest one.
     Default,
-    /// It does not arrive.
+    /// It does not arrive, although its receiver has a place for it, or its sender relies on it.
     Lost,
     /// The command that it belongs to is refused.
     Refused,
+    /// The client's dialect has no place for it: the client's own server never wrote it.
+    Absent,
 }
 
 impl Fate {
+    /// All fates, in the order of tables.
+    pub const ALL: [Self; 6] =
+        [Self::Same, Self::Computed, Self::Default, Self::Lost, Self::Refused, Self::Absent];
+
     /// The word in tables.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -42,6 +49,7 @@ impl Fate {
             Self::Default => "default",
             Self::Lost => "lost",
             Self::Refused => "refused",
+            Self::Absent => "absent",
         }
     }
 }
@@ -75,9 +83,42 @@ pub struct FrameLosses {
 /// What becomes of every frame, and of the types within them, between a server and a client.
 pub fn losses(server: Dialect, client: Dialect) -> Vec<FrameLosses> {
     let (server, client) = (server.base(), client.base());
-    let mut all = frames_losses(Way::ToClient, "Outbound", server, client);
+    let mut all = frames_losses(Way::ToClient, OUTBOUND, server, client);
+    all.extend(unwritten_events(server, client));
     all.extend(frames_losses(Way::ToServer, "Inbound", client, server));
     all
+}
+
+/// The numbers of members with each fate, in the order of [`Fate::ALL`].
+pub fn counts(frames: &[FrameLosses]) -> [usize; Fate::ALL.len()] {
+    let mut counts = [0; Fate::ALL.len()];
+    frames.iter().flat_map(|frame| &frame.members).for_each(|member| counts[member.fate as usize] += 1);
+    counts
+}
+
+/// The def of all frames of a server.
+const OUTBOUND: &str = "Outbound";
+
+/// Events of the client's dialect that the server's does not have under any name.
+fn unwritten_events(server: Base, client: Base) -> Vec<FrameLosses> {
+    let announced = || bridges().announcements.iter().flat_map(|it| &it.events);
+    let events = defs().filter(|def| def.is_in(client) && !def.is_in(server));
+    let events = events.filter_map(|def| {
+        let event = Event::parse(def.constant(TYPE)?)?;
+        let is_placed = event.fires().iter().any(|row| row.only.is_none_or(|only| client.is_in(only)));
+        let is_renamed = renamed(client, server, event.as_str()) != event.as_str();
+        (is_placed && !is_renamed).then_some((def, event.as_str()))
+    });
+    let losses = events.map(|(def, kind)| {
+        let is_announced = announced().any(|it| it.fixed.get(TYPE).is_some_and(|it| it == kind));
+        let is_computed = is_announced || COMPUTED.iter().chain(&QUEUES).any(|it| it.as_str() == kind);
+        let member = match is_computed {
+            true => fate("*", Fate::Computed, false, "from what the client does and what the server tells"),
+            false => fate("*", Fate::Lost, false, "the server never tells it"),
+        };
+        FrameLosses { way: Way::ToClient, title: def.title, kind: Some(kind), members: vec![member] }
+    });
+    losses.collect()
 }
 
 fn frames_losses(way: Way, root: &'static str, from: Base, to: Base) -> Vec<FrameLosses> {
@@ -128,12 +169,21 @@ fn def_losses(way: Way, def: Def, plan: &DefPlan, whole: &Plan, from: Base, to: 
             let carried = |name: &str| {
                 members.iter().any(|it| it.is_given && (it.name == name || it.others.contains(&name)))
             };
-            let lost = def.properties().filter(|it: &Property| it.is_in(from) && !carried(it.name));
-            fates.extend(lost.map(|it| fate(it.name, Fate::Lost, false, "")));
+            let left_out = def.properties().filter(|it: &Property| it.is_in(from) && !carried(it.name));
+            fates.extend(left_out.map(|it| fate(it.name, left_out_fate(way), false, "")));
             fates
         }
         // The branches are defs of their own.
         DefPlan::Tagged { .. } | DefPlan::Either(_) => Vec::new(),
+    }
+}
+
+/// The fate of what the receiver's dialect does not have. A client relies on what it writes; nobody relies on what came later than
+/// the client.
+const fn left_out_fate(way: Way) -> Fate {
+    match way {
+        Way::ToClient => Fate::Absent,
+        Way::ToServer => Fate::Lost,
     }
 }
 
@@ -178,7 +228,7 @@ fn absent(way: Way, def: Def, plan: &Plan, from: Base, to: Base) -> MemberFate {
                     (None, None) => fate("*", Fate::Refused, false, ""),
                 }
             }
-            None => fate("*", Fate::Lost, false, ""),
+            None => fate("*", left_out_fate(way), false, ""),
         },
         Some(kind) if COMPUTED.iter().any(|it| it.as_str() == kind) => {
             fate("*", Fate::Computed, false, "the end of the run")
@@ -191,7 +241,7 @@ fn absent(way: Way, def: Def, plan: &Plan, from: Base, to: Base) -> MemberFate {
                 .and_then(|it| renamed_command(from, to, it))
             {
                 Some(other) => fate("*", Fate::Same, false, other.as_str()),
-                None => fate("*", Fate::Lost, false, ""),
+                None => fate("*", left_out_fate(way), false, ""),
             },
         },
         None => {
@@ -201,7 +251,7 @@ fn absent(way: Way, def: Def, plan: &Plan, from: Base, to: Base) -> MemberFate {
                 .flatten()
                 .find(|(name, _)| def.constant("role") == Some(name) || def.constant(TYPE) == Some(name));
             instead.map_or_else(
-                || fate("*", Fate::Lost, false, ""),
+                || fate("*", left_out_fate(way), false, ""),
                 |(_, branch)| fate("*", Fate::Same, false, &format!("{}: {}", branch.to, branch.why)),
             )
         }

@@ -5,6 +5,9 @@ use pi_rpc_machine::Kind;
 use pi_rpc_protocol::{AgentSessionEventKind as Event, Base, RpcCommand, RpcCommandKind, StreamingBehavior};
 use serde_json::{Map, Value};
 
+/// Events that a client gets from the account where its server has no such event.
+pub const COMPUTED: [Event; 1] = [Event::QueueUpdate];
+
 /// Texts that wait, if the server does not say it itself.
 #[derive(Debug)]
 pub struct Queues {

@@ -1,9 +1,12 @@
 //! Responses of the server, on their way to the client.
 
-use crate::front::{ClientCommand, Front, OpenCommand, Origin, Output, WaitingCommand, typed};
+use crate::{
+    front::{ClientCommand, Front, OpenCommand, Origin, Output, WaitingCommand, typed},
+    totals::{StatsBridge, Totals},
+};
 use pi_rpc_protocol::{
-    Check as _, Dialect, DialectErrorStyle, DialectPromptAck, EndedWork, Outbound, RequestId, RpcCommandKind,
-    RpcErrorResponse, RpcSuccess, errors,
+    AgentMessage, Check as _, Dialect, DialectErrorStyle, DialectPromptAck, EndedWork, GetMessagesCommand,
+    Outbound, PromptDisposition, RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess, errors,
 };
 use serde_json::Value;
 
@@ -24,16 +27,52 @@ impl Front {
                 }
             }
             Origin::Step(next, asked) => {
+                if let RpcSuccess::GetMessages(list) = &response {
+                    self.listed = Some(Totals::of(&list.data.messages, self.client.base()));
+                    self.count_hidden(&list.data.messages);
+                }
                 self.waiting.push_back(WaitingCommand { command: *next, origin: Origin::Client(asked) });
             }
-            Origin::Own => {}
+            Origin::Own => {
+                if let RpcSuccess::GetMessages(list) = &response {
+                    self.count_hidden(&list.data.messages);
+                }
+            }
+        }
+    }
+
+    /// Counts the messages in memory that the client does not see.
+    fn count_hidden(&mut self, messages: &[AgentMessage]) {
+        let base = self.client.base();
+        let hidden = messages.iter().filter(|message| !message.kind().is_in(base)).count();
+        self.account.hidden_messages = hidden as u64;
+    }
+
+    /// Asks for the messages in memory after a compaction, which may have taken some away that the client does not see.
+    pub(crate) fn recount(&mut self, out: &mut Output) {
+        if self.account.hidden_messages > 0 {
+            self.send_own(GetMessagesCommand::default().into(), Origin::Own, out);
+        }
+    }
+
+    /// Counts what the client's dialect counts.
+    fn bridge_stats(&mut self, response: &mut RpcSuccess) {
+        let RpcSuccess::GetSessionStats(stats) = response else { return };
+        match (self.stats, self.listed.take()) {
+            (StatsBridge::OfContext, Some(listed)) => {
+                listed.replace(&mut stats.data);
+                // Those that the client does not see are taken from the number of the server.
+                stats.data.total_messages += self.account.hidden_messages;
+            }
+            (StatsBridge::OfSession, _) => self.seen.raise(&mut stats.data),
+            _ => {}
         }
     }
 
     /// Answers a command of the client with a success response of the server.
     fn answer(
         &mut self,
-        response: RpcSuccess,
+        mut response: RpcSuccess,
         asked: ClientCommand,
         id: Option<RequestId>,
         out: &mut Output,
@@ -42,13 +81,22 @@ impl Front {
         self.account.is_queued = asked.is_queued;
         if kind.replaces_session() && !response.is_vetoed() {
             self.account.hidden_messages = 0;
+            self.seen = Totals::default();
             self.forget_queues();
+        }
+        self.bridge_stats(&mut response);
+        if kind == RpcCommandKind::Compact {
+            self.recount(out);
         }
         if let Some(queued) = asked.queued.filter(|_| !response.is_vetoed()) {
             self.message_queued(queued, out);
         }
         self.account.is_streaming = self.client.machine.is_streaming();
         let given = list_length(&response);
+        let disposition = match &response {
+            RpcSuccess::Prompt(it) => it.data.as_ref().and_then(|data| data.disposition),
+            _ => None,
+        };
         let mut value = serde_json::to_value(Outbound::Response(response.into())).unwrap_or_default();
         if let Some(object) = value.as_object_mut() {
             object.insert(COMMAND.to_owned(), asked.kind.as_str().into());
@@ -70,8 +118,11 @@ impl Front {
             Some(Ok(frame)) if !frame.is_refused(self.client.base()) => self.emit(frame, out),
             _ => {
                 let text = format!("the server's response to `{kind}` cannot be said in this dialect");
-                self.fail_command(id, asked.kind, &text, out);
+                return self.fail_command(id, asked.kind, &text, out);
             }
+        }
+        if asked.kind == RpcCommandKind::Prompt && !asked.is_queued {
+            self.prompt_accepted(id, disposition == Some(PromptDisposition::Handled), out);
         }
     }
 
@@ -153,7 +204,8 @@ impl Front {
     }
 }
 
-fn answers_twice(dialect: Dialect) -> bool {
+/// Whether a prompt is accepted at once, and may fail after that.
+pub fn answers_twice(dialect: Dialect) -> bool {
     dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError
 }
 

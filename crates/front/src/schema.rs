@@ -1,13 +1,33 @@
 //! The defs of the schema, with the dialects that have them.
 
+use crate::kept_json::{Keeps, kept};
 use pi_rpc_protocol::{BUNDLE, Base};
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
 static PARSED: LazyLock<Value> = LazyLock::new(|| {
     // The build has written it.
-    serde_json::from_str(BUNDLE).unwrap_or_default()
+    kept(BUNDLE, Keeps { members: &["$defs", "errors"], within: &NAMES, left_out: &LEFT_OUT })
+        .unwrap_or_default()
 });
+
+/// Keywords whose members have names of the protocol.
+const NAMES: [&str; 5] = ["$defs", "errors", "properties", "mapping", "x-enum-in"];
+
+/// Keywords that say nothing about how a value goes.
+const LEFT_OUT: [&str; 11] = [
+    "description",
+    "title",
+    "x-doc",
+    "x-effects",
+    "x-in",
+    "x-fires-in",
+    "x-fires",
+    "x-source",
+    "examples",
+    "pattern",
+    "when",
+];
 
 /// A def of the schema.
 #[derive(Clone, Copy, Debug)]

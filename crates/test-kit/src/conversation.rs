@@ -1,12 +1,15 @@
 //! Conversations as data: generated at random, shrunk, stored as files, and played under the watchers of their kind.
 
 use crate::{
-    Answers, Playback, Scenario, Work, extension_actions,
+    Answers, PassedLines, Playback, Scenario, Work,
+    between::Between,
+    extension_actions,
     habits::{Habit, Habits},
     rules::{Brief, Lasting, NO_SESSION, Watcher, toolbox},
     scenario,
     scenario::{JudgedRules, ScenarioEvent},
     work::WorkSource,
+    world::World,
 };
 use pi_rpc_engine::{CompactionPlan, ModelChoice, Setup, Toolbox};
 use pi_rpc_machine::Rule;
@@ -163,6 +166,24 @@ impl Conversation {
             Kind::Acting => extension_actions::play(self),
             _ => self.scenario().run_out(self.dialect),
         }
+    }
+
+    /// Plays the lines of the host with a server of another dialect, the front between; nobody watches the server.
+    ///
+    /// # Errors
+    ///
+    /// The conversation has no end, or the machine of the server finds a violation.
+    pub fn play_behind_front(&self, server: Dialect) -> Result<PassedLines, String> {
+        let mut scenario = Self { dialect: server, close: None, ..self.clone() }.scenario();
+        scenario.watchers = Box::new(|_| Vec::new());
+        let mut world = World::new(server, &scenario, false);
+        let (between, first) = Between::new(server, self.dialect);
+        world.between = Some(between);
+        world.pass((Vec::new(), first));
+        world.run()?;
+        let mut between = world.between.take().ok_or("no front")?;
+        between.passed.states = between.states();
+        Ok(between.passed)
     }
 
     fn scenario(&self) -> Scenario {

@@ -28,6 +28,7 @@
 //! models of the documents: see [`rules`]. `tests/explore` plays random conversations until its time is over,
 //! `tests/regressions` has those that once failed, and `fuzz` lets libFuzzer make the choices.
 
+mod between;
 mod conversation;
 mod disk;
 mod extension;
@@ -49,6 +50,7 @@ mod transcript;
 mod work;
 mod world;
 
+pub use between::{PassedLine, PassedLines};
 pub use conversation::{Close, Conversation, DiskFull, HostLine, Kind};
 pub use disk::{Disk, stored_messages};
 pub use extension::{Extension, Peer, PeerStep};

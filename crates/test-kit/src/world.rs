@@ -2,6 +2,7 @@
 
 use crate::{
     Checked,
+    between::Between,
     disk::{Disk, stored_messages},
     ensure,
     extension::{Peer, PeerStep},
@@ -51,6 +52,8 @@ pub(crate) enum Event {
     /// A model, a tool or a shell makes a step.
     Step(CallId, Box<Input>),
     Extension(CallId, PeerStep),
+    /// The front writes a line to the server.
+    FrontLine(String),
     /// The deadline of the engine is reached.
     Time,
 }
@@ -80,6 +83,8 @@ pub(crate) struct World<'s> {
     /// Running extension processes, with the indices of their extensions.
     pub(crate) processes: BTreeMap<CallId, usize>,
     host: Host,
+    /// The front between host and engine; `None`: they speak the same.
+    pub(crate) between: Option<Between>,
     /// Result so far, including the disk.
     pub(crate) played: Playback,
     /// Whether the log is written, which takes most of the time.
@@ -123,6 +128,7 @@ impl<'s> World<'s> {
             extensions: scenario.extensions.iter().map(|it| it.fresh_copy()).collect(),
             processes: BTreeMap::new(),
             host: Host::new(scenario.answers.clone()),
+            between: None,
             played: Playback { disk, ..Playback::default() },
             records,
             hung: false,
@@ -255,6 +261,9 @@ impl<'s> World<'s> {
             Event::Answer(frame) => {
                 self.step("<", &frame);
                 self.host.answered(&frame);
+                if self.between.is_some() {
+                    return self.read(&frame.to_string());
+                }
                 let read = read_line(frame.to_string().as_bytes(), self.dialect);
                 Input::line(read.transpose().ok_or("a blank line")?)
             }
@@ -264,6 +273,7 @@ impl<'s> World<'s> {
                 }
                 *input
             }
+            Event::FrontLine(line) => return self.read_untranslated(&line),
             Event::Extension(process, does) => return self.extension_step(process, does),
             Event::Time => {
                 // The same time may become the deadline once more.
@@ -273,7 +283,28 @@ impl<'s> World<'s> {
         }))
     }
 
+    /// A line of the host, which the front translates if there is one.
     fn read(&mut self, line: &str) -> Result<Option<Input>, String> {
+        let Some(between) = &mut self.between else { return self.read_untranslated(line) };
+        let passed = between.host_line(self.now, line);
+        self.pass(passed);
+        Ok(None)
+    }
+
+    /// Passes on what the front has made of a line: the lines for the host, and for the server.
+    pub(crate) fn pass(&mut self, (to_host, to_server): (Vec<String>, Vec<String>)) {
+        for line in to_host {
+            let frame = serde_json::from_str(&line).unwrap_or_default();
+            for (after, answer) in self.host.on_frame(&frame) {
+                self.plan(self.now + after, HOST, Event::Answer(answer));
+            }
+        }
+        for line in to_server {
+            self.plan(self.now, HOST, Event::FrontLine(line));
+        }
+    }
+
+    fn read_untranslated(&mut self, line: &str) -> Result<Option<Input>, String> {
         let Some(read) = read_line(line.as_bytes(), self.dialect).transpose() else { return Ok(None) };
         if read.is_ok() {
             let frame = serde_json::from_str(line).map_err(|error| error.to_string())?;
@@ -493,8 +524,16 @@ impl<'s> World<'s> {
             .watchers
             .iter_mut()
             .try_for_each(|watcher| watcher.frame(emission, &frame, &self.played.disk));
-        for (after, answer) in self.host.on_frame(&frame) {
-            self.plan(self.now + after, HOST, Event::Answer(answer));
+        match &mut self.between {
+            Some(between) => {
+                let passed = between.server_line(self.now, line);
+                self.pass(passed);
+            }
+            None => {
+                for (after, answer) in self.host.on_frame(&frame) {
+                    self.plan(self.now + after, HOST, Event::Answer(answer));
+                }
+            }
         }
         self.played.said.push(frame);
         watched

@@ -3,6 +3,7 @@
 //!
 //! A side is read only while what was translated from it has been written: a slow reader slows its writer down, as without us.
 
+use super::listening::{Heard, Listening, Way};
 use crate::cli::log::Log;
 use pi_rpc_front::{Detection, Front, Output, is_same_wire};
 use pi_rpc_protocol::{Dialect, DialectVersion, FRAME_LIMIT, LineSplitter, SplitLine};
@@ -31,6 +32,10 @@ pub enum Translator {
     Front(Box<Front>),
     /// The server is asked what it speaks; the client speaks this.
     Detecting(Detection, Dialect),
+    /// Lines pass as they are until one of the client shows that it speaks something else.
+    Listening(Box<Listening>),
+    /// The server is asked what it speaks, since this line of the client shows what the client speaks.
+    Asking(Detection, Box<Listening>, Vec<u8>),
 }
 
 impl Translator {
@@ -45,9 +50,9 @@ impl Translator {
     /// What is written before the first line.
     fn start(&mut self, output: &mut Output) {
         match self {
-            Self::Same => {}
+            Self::Same | Self::Listening(_) => {}
             Self::Front(front) => front.start(output),
-            Self::Detecting(detection, _) => detection.start(output),
+            Self::Detecting(detection, _) | Self::Asking(detection, ..) => detection.start(output),
         }
     }
 }
@@ -143,7 +148,7 @@ impl TwoWayPipe {
             self.pipes.to_server = None;
         }
         let reads_server = self.to_client.is_empty();
-        let is_known = !matches!(self.translator, Translator::Detecting(..));
+        let is_known = !matches!(self.translator, Translator::Detecting(..) | Translator::Asking(..));
         let reads_client = is_known && reads_server && self.to_server.is_empty();
         // Line by line, since a line may become a much longer one.
         if reads_server && self.take_server_line() || reads_client && self.take_client_line() {
@@ -232,19 +237,24 @@ impl TwoWayPipe {
 
     /// Takes a line that was read from the server. Returns whether there was one.
     fn take_server_line(&mut self) -> bool {
-        let line = match self.from_server.next_line() {
-            None if self.server_has_ended => self.from_server.finish(),
-            line => line,
+        let (line, is_whole) = match self.from_server.next_line() {
+            None if self.server_has_ended => (self.from_server.finish(), false),
+            line => (line, true),
         };
         let Some(line) = line else { return false };
         let mut output = Output::default();
         let mut found = None;
         match (line, &mut self.translator) {
             (SplitLine::Line(line), Translator::Front(front)) => front.server_line(line, &mut output),
-            (SplitLine::Line(line), Translator::Same) => push_line(line, &mut output.to_client),
-            (SplitLine::Line(line), Translator::Detecting(detection, _)) => {
-                found = detection.server_line(line)
+            (SplitLine::Line(line), Translator::Same) => push_line(line, is_whole, &mut output.to_client),
+            (SplitLine::Line(line), Translator::Listening(listening)) => {
+                listening.pass(Way::ToClient, line);
+                push_line(line, is_whole, &mut output.to_client);
             }
+            (
+                SplitLine::Line(line),
+                Translator::Detecting(detection, _) | Translator::Asking(detection, ..),
+            ) => found = detection.server_line(line),
             (SplitLine::TooLong(length), _) => output.notices.push(too_long("server", length)),
         }
         self.from_server.release();
@@ -257,20 +267,24 @@ impl TwoWayPipe {
 
     /// The dialect of the server is known: what it wrote meanwhile goes its way.
     fn found(&mut self, server: Dialect, output: &mut Output) {
-        let before = std::mem::replace(&mut self.translator, Translator::Same);
-        let Translator::Detecting(detection, client) = before else { return };
-        self.translator = Translator::between(server.into(), client);
-        self.translator.start(output);
-        for line in detection.into_lines() {
-            match &mut self.translator {
-                Translator::Front(front) => front.server_line(&line, output),
-                Translator::Same | Translator::Detecting(..) => push_line(&line, &mut output.to_client),
+        match std::mem::replace(&mut self.translator, Translator::Same) {
+            Translator::Detecting(detection, client) => {
+                self.translator = Translator::between(server.into(), client);
+                self.translator.start(output);
+                detection.into_lines().iter().for_each(|line| self.pass_server_line(line, output));
             }
+            Translator::Asking(detection, mut listening, line) => {
+                listening.server = Some(server.into());
+                self.translator = Translator::Listening(listening);
+                detection.into_lines().iter().for_each(|line| self.pass_server_line(line, output));
+                self.hear(&line, output);
+            }
+            other => self.translator = other,
         }
         if matches!(self.translator, Translator::Same) {
             // From now on bytes are read that are no lines.
             while let Some(SplitLine::Line(line)) = self.from_server.next_line() {
-                push_line(line, &mut output.to_client);
+                push_line(line, true, &mut output.to_client);
             }
             if let Some(SplitLine::Line(line)) = self.from_server.finish() {
                 output.to_client.extend_from_slice(line);
@@ -278,27 +292,66 @@ impl TwoWayPipe {
         }
     }
 
+    /// Takes a line of the server that came while it was asked.
+    fn pass_server_line(&mut self, line: &[u8], output: &mut Output) {
+        match &mut self.translator {
+            Translator::Front(front) => return front.server_line(line, output),
+            Translator::Listening(listening) => listening.pass(Way::ToClient, line),
+            Translator::Same | Translator::Detecting(..) | Translator::Asking(..) => {}
+        }
+        push_line(line, true, &mut output.to_client);
+    }
+
+    /// Takes a line of a client whose dialect is not known.
+    fn hear(&mut self, line: &[u8], output: &mut Output) {
+        let Translator::Listening(listening) = &mut self.translator else { return };
+        match listening.hear(line) {
+            Heard::Same => push_line(line, true, &mut output.to_server),
+            Heard::Unsure => {
+                let taken = std::mem::take(&mut **listening);
+                let detection = Detection::new();
+                detection.start(output);
+                self.translator = Translator::Asking(detection, Box::new(taken), line.to_vec());
+            }
+            Heard::Other(server, client, notice) => {
+                output.notices.push(notice);
+                let front = listening.translate(server, client, output);
+                self.translator = Translator::Front(Box::new(front));
+                if let Translator::Front(front) = &mut self.translator {
+                    front.client_line(line, output);
+                }
+            }
+        }
+    }
+
     /// Takes a line that was read from the client, or the end of its input. Returns whether there was one.
     fn take_client_line(&mut self) -> bool {
-        let line = match self.from_client.next_line() {
-            None if self.client_has_ended => self.from_client.finish(),
-            line => line,
+        let (line, is_whole) = match self.from_client.next_line() {
+            None if self.client_has_ended => (self.from_client.finish(), false),
+            line => (line, true),
         };
         let mut output = Output::default();
+        let mut heard = None;
         match (line, &mut self.translator) {
             (Some(SplitLine::Line(line)), Translator::Front(front)) => front.client_line(line, &mut output),
-            (Some(SplitLine::Line(line)), _) => push_line(line, &mut output.to_server),
+            (Some(SplitLine::Line(line)), Translator::Listening(_)) if is_whole => {
+                heard = Some(line.to_vec())
+            }
+            (Some(SplitLine::Line(line)), _) => push_line(line, is_whole, &mut output.to_server),
             (Some(SplitLine::TooLong(length)), _) => output.notices.push(too_long("client", length)),
             (None, _) if !self.client_has_ended || self.has_told_end => return false,
             (None, translator) => {
                 self.has_told_end = true;
                 match translator {
                     Translator::Front(front) => front.end_of_input(&mut output),
-                    Translator::Same | Translator::Detecting(..) => output.closes_input = true,
+                    _ => output.closes_input = true,
                 }
             }
         }
         self.from_client.release();
+        if let Some(line) = heard {
+            self.hear(&line, &mut output);
+        }
         self.take(output);
         true
     }
@@ -317,9 +370,10 @@ impl TwoWayPipe {
     }
 }
 
-fn push_line(line: &[u8], to: &mut Vec<u8>) {
+/// `is_whole`: whether the line had a line feed.
+fn push_line(line: &[u8], is_whole: bool, to: &mut Vec<u8>) {
     to.extend_from_slice(line);
-    to.push(b'\n');
+    to.extend(is_whole.then_some(b'\n'));
 }
 
 fn too_long(side: &str, length: usize) -> String {

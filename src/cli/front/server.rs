@@ -1,6 +1,9 @@
 //! The process of the server, its signals and its exit.
 
-use super::pipes::{Pipes, Translator, pass};
+use super::{
+    listening::Listening,
+    pipes::{Pipes, Translator, pass},
+};
 use pi_rpc_front::Detection;
 use pi_rpc_processes::process_watcher::{self, WatchedGroup};
 use pi_rpc_protocol::{Dialect, DialectVersion};
@@ -19,19 +22,28 @@ use tokio::{
     sync::oneshot,
 };
 
+/// The server, and what both sides speak.
+pub struct Options<'a> {
+    pub program: &'a OsStr,
+    pub arguments: &'a [OsString],
+    /// `None`: it is found out.
+    pub server: Option<DialectVersion>,
+    /// `None`: it is found out, as far as commands show it.
+    pub client: Option<Dialect>,
+    /// The number of links that have started one another, for the next one.
+    pub depth: Option<String>,
+}
+
 /// Starts the server, and passes frames until it has exited. Returns its status as shells do.
-pub fn run(
-    program: &OsStr,
-    arguments: &[OsString],
-    server: Option<DialectVersion>,
-    client: Option<Dialect>,
-) -> Result<u8, String> {
+pub fn run(options: Options<'_>) -> Result<u8, String> {
+    let Options { program, arguments, server, client, depth } = options;
     let failed = |error: io::Error| format!("cannot start {}: {error}", program.to_string_lossy());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+    command.envs(depth.map(|depth| (super::link::DEPTH, depth)));
     let translator = match (server, client) {
-        (_, None) => Translator::Same,
+        (server, None) => Translator::Listening(Box::new(Listening::new(server))),
         (Some(server), Some(client)) => Translator::between(server, client),
         (None, Some(client)) => Translator::Detecting(Detection::new(), client),
     };

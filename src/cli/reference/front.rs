@@ -1,7 +1,7 @@
 //! What becomes of frames between a server and a client of different dialects.
 
 use super::{code, table};
-use pi_rpc_front::{Fate, FrameLosses, Way, losses};
+use pi_rpc_front::{Fate, FrameLosses, Way, counts, losses};
 use pi_rpc_protocol::{Base, Dialect};
 
 /// The pairs that have a table of their own; `pi-rpc front --losses` prints the others.
@@ -19,15 +19,20 @@ pub(super) fn all() -> String {
     let mut text = String::from("## Every pair\n\n");
     let dialects = || Base::ALL.into_iter().filter_map(|base| Dialect::parse(base.as_str()));
     let pairs = dialects().flat_map(|server| dialects().map(move |client| (server, client)));
-    let rows = pairs.filter(|(server, client)| server != client).map(|(server, client)| {
-        let counts = counts(&losses(server, client));
-        let all: usize = counts.iter().sum();
-        let lost = counts[Fate::Lost as usize] * 1000 / all.max(1);
-        let [same, computed, default, lost_members, refused] = counts.map(|count| count.to_string());
-        let share = format!("{}.{} %", lost / 10, lost % 10);
-        [code(server.as_str()), code(client.as_str()), same, computed, default, lost_members, share, refused]
-    });
-    text += &table(["Server", "Client", "Same", "Computed", "Default", "Lost", "Share", "Refused"], rows);
+    let mut sums = [0; Fate::ALL.len()];
+    let mut rows: Vec<_> = pairs
+        .filter(|(server, client)| server != client)
+        .map(|(server, client)| {
+            let counts = counts(&losses(server, client));
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            row(code(server.as_str()), code(client.as_str()), counts)
+        })
+        .collect();
+    rows.push(row("all".to_owned(), "all".to_owned(), sums));
+    text += &table(
+        ["Server", "Client", "Same", "Computed", "Default", "Lost", "Refused", "Absent", "Share lost"],
+        rows,
+    );
     for (server, client) in SHOWN {
         text += &format!("\n## {server} server, {client} client\n\n");
         text += &table(
@@ -38,11 +43,13 @@ pub(super) fn all() -> String {
     text
 }
 
-fn counts(frames: &[FrameLosses]) -> [usize; 5] {
-    let mut counts = [0; 5];
-    let fates = frames.iter().flat_map(|frame| &frame.members).map(|member| member.fate as usize);
-    fates.for_each(|fate| counts[fate] += 1);
-    counts
+/// The numbers of a pair, with the share of what is lost.
+fn row(server: String, client: String, counts: [usize; Fate::ALL.len()]) -> [String; 9] {
+    let all: usize = counts.iter().sum();
+    let lost = counts[Fate::Lost as usize] * 1000 / all.max(1);
+    let [same, computed, default, lost_members, refused, absent] = counts.map(|count| count.to_string());
+    let share = format!("{}.{} %", lost / 10, lost % 10);
+    [server, client, same, computed, default, lost_members, refused, absent, share]
 }
 
 /// What does not arrive as it is; frames of which the same becomes share a row.

@@ -1,0 +1,112 @@
+//! Finds out the dialect of a client by its commands: those that only some dialects have, and members that only some have.
+
+use crate::{
+    plan::TYPE,
+    schema::{Def, defs},
+};
+use pi_rpc_protocol::{Base, Dialect, RpcCommandKind, read_line};
+use serde_json::{Map, Value};
+
+/// A client whose dialect is not known yet.
+#[derive(Debug)]
+pub struct ClientDetection {
+    candidates: Vec<Base>,
+}
+
+impl Default for ClientDetection {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ClientDetection {
+    /// Any dialect is possible.
+    pub fn new() -> Self {
+        Self { candidates: Base::ALL.to_vec() }
+    }
+
+    /// Takes a line of the client. Returns the name of the command, if it leaves out dialects that were possible before.
+    pub fn client_line(&mut self, line: &[u8]) -> Option<&'static str> {
+        let frame: Map<String, Value> = serde_json::from_slice(line).ok()?;
+        let kind = frame.get(TYPE).and_then(Value::as_str).and_then(RpcCommandKind::parse)?;
+        let def = defs().find(|def| def.constant(TYPE) == Some(kind.as_str()))?;
+        let before = self.candidates.len();
+        let fits = |base: &Base| kind.is_in(*base) && has_members(def, &frame, *base) && reads(line, *base);
+        if self.candidates.iter().any(fits) {
+            self.candidates.retain(fits);
+        }
+        (self.candidates.len() < before).then_some(kind.as_str())
+    }
+
+    /// Whether nothing has shown yet which dialect the client speaks.
+    pub fn is_open(&self) -> bool {
+        self.candidates.len() == Base::ALL.len()
+    }
+
+    /// Whether the client may speak the dialect.
+    pub fn may_be(&self, dialect: Dialect) -> bool {
+        self.candidates.contains(&dialect.base())
+    }
+
+    /// The likeliest dialect: of those that are left, one that a program speaks today.
+    pub fn likeliest(&self) -> Option<Dialect> {
+        let dialects = || self.candidates.iter().filter_map(|base| Dialect::parse(base.as_str()));
+        dialects().find(|dialect| !dialect.record().started_as.is_empty()).or_else(|| dialects().next())
+    }
+}
+
+/// Whether the dialect has every member of the command that any dialect has.
+fn has_members(def: Def, frame: &Map<String, Value>, base: Base) -> bool {
+    def.properties().filter(|property| frame.contains_key(property.name)).all(|property| property.is_in(base))
+}
+
+fn reads(line: &[u8], base: Base) -> bool {
+    Dialect::parse(base.as_str()).is_some_and(|dialect| read_line(line, dialect).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ClientDetection;
+    use pi_rpc_protocol::Dialect;
+
+    /// The dialect that commands show; `None`: any is possible.
+    fn shown(lines: &[&str]) -> Option<Dialect> {
+        let mut detection = ClientDetection::new();
+        for line in lines {
+            detection.client_line(line.as_bytes());
+        }
+        if detection.is_open() { None } else { detection.likeliest() }
+    }
+
+    #[test]
+    fn common_commands_show_nothing() {
+        let lines = [
+            r#"{"type":"get_state"}"#,
+            r#"{"type":"prompt","message":"Hello"}"#,
+            "not JSON",
+            r#"{"type":"other"}"#,
+        ];
+        assert_eq!(shown(&lines), None);
+    }
+
+    #[test]
+    fn commands_of_one_dialect_show_it() {
+        assert_eq!(shown(&[r#"{"type":"get_entries"}"#]), Some(Dialect::Pi1));
+        assert_eq!(shown(&[r#"{"type":"negotiate_protocol","protocolVersion":2}"#]), Some(Dialect::Omp));
+    }
+
+    #[test]
+    fn member_of_one_dialect_shows_it() {
+        let line = r#"{"type":"bash","command":"ls","excludeFromContext":true}"#;
+        assert_eq!(shown(&[r#"{"type":"get_state"}"#, line]), Some(Dialect::Pi1));
+    }
+
+    #[test]
+    fn contradiction_changes_nothing() {
+        let lines = [
+            r#"{"type":"get_available_thinking_levels"}"#,
+            r#"{"type":"negotiate_protocol","protocolVersion":2}"#,
+        ];
+        assert_eq!(shown(&lines), Some(Dialect::Pi1));
+    }
+}
