@@ -31,6 +31,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("explanation/security.md", include_str!("../docs/explanation/security.md")),
     ("explanation/state-machine.md", include_str!("../docs/explanation/state-machine.md")),
     ("glossary.md", include_str!("../docs/glossary.md")),
+    ("how-to/canary.md", include_str!("../docs/how-to/canary.md")),
     ("how-to/drive-an-acp-agent.md", include_str!("../docs/how-to/drive-an-acp-agent.md")),
     ("how-to/extend-in-python.md", include_str!("../docs/how-to/extend-in-python.md")),
     ("how-to/extend-in-typescript.md", include_str!("../docs/how-to/extend-in-typescript.md")),

@@ -8,6 +8,7 @@
 mod acp;
 mod agent_backend;
 mod attach;
+mod canary;
 mod check;
 mod completions;
 mod conform;
@@ -156,6 +157,9 @@ enum Command {
     /// Stand between a client and a server of different dialects, and translate
     #[command(after_help = front::HELP)]
     Front(front::Options),
+    /// Test a client against releases of pi and this server, with a scripted model
+    #[command(after_help = canary::HELP)]
+    Canary(canary::Options),
     /// Print a page of the book about pi-rpc, or write all of it to a folder
     #[command(after_help = docs::HELP)]
     Docs(docs::Options),
@@ -262,6 +266,7 @@ fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {
         Command::Replay(options) => replay::run(&options),
         Command::Tap(options) => tap::run(options),
         Command::Front(options) => front::run(options),
+        Command::Canary(options) => canary::run(&options),
         Command::Docs(options) => docs::run(&options, book),
         Command::Doctor(options) => doctor::run(&options),
         Command::Completions(options) => completions::run(&options),

@@ -6,6 +6,7 @@ mod front_support;
 
 mod breakages;
 mod by_name;
+mod canary;
 mod pairs;
 mod random;
 mod recordings;
