@@ -21,6 +21,7 @@ mod commands;
 mod conversation_requests;
 mod failure_classes;
 mod frames_of_apis;
+mod front_clients;
 mod google_requests;
 mod logins;
 mod mistral_requests;

@@ -3,7 +3,7 @@
 use crate::{
     conformance,
     documents_support::{ROOT, book, page, pages},
-    llms, surroundings, tried,
+    front_pairs, llms, surroundings, tried,
 };
 use pi_rpc::{
     cli::reference_blocks,
@@ -19,6 +19,7 @@ const END: &str = "<!-- end -->\n";
 fn generated_parts_of_book_are_current() {
     let mut blocks: BTreeMap<&str, String> = reference_blocks().into_iter().collect();
     blocks.insert("apis tried", tried::apis());
+    blocks.insert("front-pairs", front_pairs::table());
     blocks.insert("surroundings", surroundings::table());
     blocks.insert("surroundings by case", surroundings::cases());
     if let Some(table) = blocks.get_mut("providers") {

@@ -7,6 +7,7 @@ mod documents_support;
 
 mod commands;
 mod conformance;
+mod front_pairs;
 mod generated;
 mod links;
 mod llms;

@@ -1,0 +1,55 @@
+//! The table of pairs in `docs/reference/front.md`: what clients of each version do with each server, from `tests/peers/front.json`.
+
+use crate::documents_support::page;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The numbers of each pair, and the reasons of what fails.
+pub fn table() -> String {
+    let outcomes: Map<String, Value> = serde_json::from_str(&page("tests/peers/front.json")).expect("JSON");
+    let clients: Vec<&String> = outcomes
+        .values()
+        .filter_map(Value::as_object)
+        .max_by_key(|it| it.len())
+        .into_iter()
+        .flat_map(Map::keys)
+        .collect();
+    let mut text = String::from("| Server |");
+    clients.iter().for_each(|client| text += &format!(" `{client}` |"));
+    text += &format!("\n|{}\n", " --- |".repeat(clients.len() + 1));
+    for (server, outcomes) in &outcomes {
+        text += &format!("| {server} |");
+        clients.iter().for_each(|client| text += &format!(" {} |", cell(&outcomes[client.as_str()])));
+        text.push('\n');
+    }
+    text += "\n";
+    for (why, scenarios) in reasons(&outcomes) {
+        text += &format!("- {why} {}\n", scenarios.join("; "));
+    }
+    text
+}
+
+/// What passed, of what was judged.
+fn cell(outcome: &Value) -> String {
+    let failed = outcome["failed"].as_object().map_or(0, Map::len) as u64;
+    match outcome["passed"].as_u64() {
+        Some(passed) => format!("{passed} of {}", passed + failed),
+        None => "not played".to_owned(),
+    }
+}
+
+/// The scenarios that fail, by reason.
+fn reasons(outcomes: &Map<String, Value>) -> BTreeMap<String, Vec<String>> {
+    let mut reasons: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+    for (server, clients) in outcomes {
+        for (client, outcome) in clients.as_object().into_iter().flatten() {
+            for (scenario, failure) in outcome["failed"].as_object().into_iter().flatten() {
+                let why = failure["why"].as_str().unwrap_or("Not looked into:").to_owned();
+                let pairs = reasons.entry(why).or_default().entry(scenario.clone()).or_default();
+                pairs.push(format!("{server} → `{client}`"));
+            }
+        }
+    }
+    let named = |(scenario, pairs): (String, Vec<String>)| format!("`{scenario}` ({})", pairs.join(", "));
+    reasons.into_iter().map(|(why, all)| (why, all.into_iter().map(named).collect())).collect()
+}
