@@ -1,4 +1,4 @@
-/** Hooks and events by the schema. Generated: `cargo bless` writes it anew; do not edit. */
+/** Hooks, events and actions by the schema. Generated: `cargo bless` writes it anew; do not edit. */
 
 /** Events of pi that are hooks of the server under the same name. */
 export const HANDLED_HOOKS = [
@@ -60,3 +60,48 @@ export const SHOWN_EVENTS = [
   "message_update",
   "tool_execution_update",
 ];
+
+/** The events of an answer that is streamed. */
+export const STREAM_EVENTS = [
+  "start",
+  "text_start",
+  "text_delta",
+  "text_end",
+  "thinking_start",
+  "thinking_delta",
+  "thinking_end",
+  "toolcall_start",
+  "toolcall_delta",
+  "toolcall_end",
+  "done",
+  "error",
+];
+
+/** The members of each action that are strings; `!` marks the required ones. */
+export const ACTION_STRINGS = {
+  send_message: ["deliverAs"],
+  send_user_message: ["deliverAs"],
+  append_entry: ["customType!"],
+  set_model: ["provider!", "modelId!"],
+  set_thinking_level: ["level!"],
+  set_session_name: ["name!"],
+  set_label: ["entryId!", "label"],
+  set_leaf: ["entryId!"],
+  compact: ["customInstructions"],
+  new_session: ["parentSession"],
+  fork: ["entryId!", "position"],
+  switch_session: ["sessionPath!"],
+  navigate_tree: ["targetId!", "customInstructions", "label"],
+  run_tool: ["toolName!"],
+  call_tool: ["toolName!"],
+  complete: ["provider!", "modelId!", "systemPrompt", "level"],
+  register_provider: ["name!", "path"],
+  unregister_provider: ["name!"],
+};
+
+/** The members of each action that are booleans. */
+export const ACTION_BOOLEANS = {
+  send_message: ["triggerTurn"],
+  navigate_tree: ["summarize", "replaceInstructions"],
+  register_provider: ["streams"],
+};
