@@ -66,6 +66,29 @@ pub fn play(agent: &mut Agent, message: &str) -> Vec<Value> {
     frames
 }
 
+/// What the user is told where a server cannot be used.
+const TROUBLE: &str = "MCP servers need attention";
+
+/// Waits until all servers are connected or cannot be, so that no prompt is ahead of a slow one; gives what the user is told meanwhile.
+#[track_caller]
+pub fn settle(agent: &mut Agent) -> Vec<Value> {
+    let mut told = Vec::new();
+    loop {
+        agent.prompt("/mcp");
+        let answer = agent.until(|frame| {
+            let text = frame["message"].as_str().unwrap_or_default();
+            let is_trouble = text.starts_with(TROUBLE);
+            told.extend(is_trouble.then(|| frame.clone()));
+            frame["method"] == "notify" && !is_trouble
+        });
+        let text = answer["message"].as_str().unwrap();
+        if !text.contains(": connecting") && !text.contains(": starting") {
+            return told;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+}
+
 /// Plays the calls with a server that has this entry; gives the frames with `HOME` in place of the folder.
 #[track_caller]
 pub fn conversation(kind: Kind, home: TempDir, server: &str, entry: &Value, calls: &[Call]) -> Vec<Value> {
@@ -77,7 +100,7 @@ pub fn conversation(kind: Kind, home: TempDir, server: &str, entry: &Value, call
     };
     let vendor = vendor(&calls.iter().map(say).collect::<Vec<_>>());
     let mut agent = Agent::start_in(home, kind, vendor.address, &options(kind));
-    let mut frames = Vec::new();
+    let mut frames = settle(&mut agent);
     for at in 0..calls.len() {
         frames.extend(play(&mut agent, &format!("call {at}.")));
     }

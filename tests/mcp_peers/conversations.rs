@@ -2,7 +2,7 @@
 //! configuration. Both programs send the same frames, member by member, in the same order of members.
 
 use crate::{
-    comparison::{both, configure, options, play, vendor},
+    comparison::{both, configure, options, play, settle, vendor},
     peer_support::{Agent, Kind},
     serve_support::{binary, of_type},
     toolchain_support::progress,
@@ -44,8 +44,11 @@ fn form(value: &Value, key: &str) -> Value {
 /// The forms of all frames, without deltas, and without progress, whose number depends on time. What the user is told comes last: its
 /// place depends on time, too.
 fn forms(frames: &[Value], home: &Path) -> Vec<String> {
-    let is_timed =
-        |frame: &&Value| frame["type"] == "message_update" || frame["type"] == "tool_execution_update";
+    let is_timed = |frame: &&Value| {
+        let is_start = frame["type"] == "message_start" && frame["message"]["role"] == "assistant";
+        // How much of an answer is there at its start is each program's own.
+        is_start || frame["type"] == "message_update" || frame["type"] == "tool_execution_update"
+    };
     let home = home.to_str().unwrap();
     let (told, frames): (Vec<&Value>, Vec<&Value>) =
         frames.iter().filter(|it| !is_timed(it)).partition(|frame| frame["type"] == "extension_ui_request");
@@ -59,7 +62,7 @@ fn played(kind: Kind, servers: impl Fn(&Path) -> Value, calls: &[Value]) -> Vec<
     configure(&place, &servers(&place));
     let vendor = vendor(calls);
     let mut agent = Agent::start_in(home, kind, vendor.address, &options(kind));
-    let mut frames = Vec::new();
+    let mut frames = settle(&mut agent);
     for at in 0..calls.len() {
         frames.extend(play(&mut agent, &format!("call {at}.")));
     }
