@@ -49,7 +49,7 @@ pub fn all_ten() -> Option<Vec<(&'static str, Value)>> {
         ("memory", with_memory),
         ("thinking", of_npm(&npm, "mcp-server-sequential-thinking", &[])),
         ("commands", of_npm(&npm, "mcp-server-commands", &[])),
-        ("fetch", of_pypi(&pypi, "mcp-server-fetch", &["--ignore-robots-txt"])),
+        ("fetch", of_pypi(&pypi, "mcp-server-fetch", &["--ignore-robots-txt", "--allow-private-ips"])),
         ("git", of_pypi(&pypi, "mcp-server-git", &["--repository", "HOME/repository"])),
         ("time", of_pypi(&pypi, "mcp-server-time", &["--local-timezone", "UTC"])),
         ("sqlite", of_pypi(&pypi, "mcp-server-sqlite", &["--db-path", "HOME/data.db"])),
@@ -131,7 +131,7 @@ fn calls(server: &str) -> Vec<Call> {
         "commands" => vec![("run_command", json!({ "command": "echo from the server" }))],
         "fetch" => vec![
             ("fetch", json!({ "url": format!("http://{}/", page()) })),
-            ("fetch", json!({ "url": "no address" })),
+            ("fetch", json!({ "url": "http://127.0.0.1:1/" })),
         ],
         "git" => vec![
             ("git_status", json!({ "repo_path": "HOME/repository" })),
