@@ -6,7 +6,7 @@ use pi_rpc::{
         Config, Directories, Environment, Package, Settings, catalogue::BUILT_IN, models_file,
         pattern::full_id, sessions_folder, settings,
     },
-    model::{http::HttpOptions, request::RequestOptions, retry::RetryPolicy},
+    model::{http::HttpOptions, http_options::Transport, request::RequestOptions, retry::RetryPolicy},
     protocol::{Dialect, InterruptMode, QueueMode, ThinkingLevel},
 };
 use serde_json::{Value, json};
@@ -204,6 +204,7 @@ fn settings_set_timeouts_and_retries() {
         first,
         idle,
         retry: RetryPolicy { retries, first_delay: millis(500), longest_delay },
+        ..HttpOptions::default()
     };
     let of = |settings: Value| read_settings(&settings, "s.json").http_options();
     let minutes = Duration::from_secs(300);
@@ -220,6 +221,21 @@ fn settings_set_timeouts_and_retries() {
         of(json!({ "httpIdleTimeoutMs": "disabled", "retry": { "provider": { "timeoutMs": 0 } } })),
         options(Duration::MAX, Duration::MAX, 2, Some(millis(60_000)))
     );
+}
+
+#[test]
+fn settings_choose_transport() {
+    let chosen = |settings: Value| {
+        let options = read_settings(&settings, "s.json").http_options();
+        (options.transport, options.socket_connect)
+    };
+    let seconds = Duration::from_secs;
+    assert_eq!(chosen(json!({})), (Transport::Auto, seconds(15)));
+    let sockets = json!({ "transport": "websocket-cached", "websocketConnectTimeoutMs": 2000 });
+    assert_eq!(chosen(sockets), (Transport::WebSocketCached, seconds(2)));
+    // The setting of earlier versions; `transport` stands before it.
+    assert_eq!(chosen(json!({ "websockets": false })).0, Transport::Sse);
+    assert_eq!(chosen(json!({ "websockets": false, "transport": "websocket" })).0, Transport::WebSocket);
 }
 
 #[test]

@@ -24,17 +24,59 @@ const OWN_HEADERS: [&str; 13] = [
 /// Beginnings of such headers.
 const OWN_PREFIXES: [&str; 3] = ["x-goog-api-client", "x-openrouter-", "x-stainless-"];
 
-/// A difference that is meant: the API (empty: any), what the member begins with, and why.
-type Meant = (&'static str, &'static str, &'static str);
+/// A difference that is meant: the API and the provider (empty: any), the member, and why.
+type Meant = (&'static str, &'static str, &'static str, &'static str);
 
-/// All differences that are meant. Each is in `docs/explanation/differences.md`.
-const MEANT: [Meant; 0] = [];
+const TEXT_IDS: &str = "texts without an id are counted by texts, in pi by messages";
+const UNCACHED: &str = "what is not cached names no session";
+const ABOVE: &str = "pi adds it above its APIs; provider_requests.rs compares it";
+const MISTRAL_IDS: &str =
+    "ids that Mistral does not accept become others in every answer, pi sends its own as they are";
+
+/// All differences that are meant. Each that is not of this comparison is in `docs/explanation/differences.md`.
+const MEANT: [Meant; 20] = [
+    ("anthropic-messages", "", "/fallbacks", "another model at another price is not asked for"),
+    ("anthropic-messages", "openrouter", "header authorization", "the form that OpenRouter documents"),
+    ("anthropic-messages", "openrouter", "header x-api-key", "the form that OpenRouter documents"),
+    ("azure-openai-responses", "", "/input/*/id", TEXT_IDS),
+    ("azure-openai-responses", "", "/prompt_cache_key", UNCACHED),
+    ("openai-codex-responses", "", "/input/*/id", TEXT_IDS),
+    ("openai-responses", "", "/input/*/id", TEXT_IDS),
+    ("bedrock-converse-stream", "", "/messages", "messages of one role in a row are one"),
+    (
+        "google-generative-ai",
+        "",
+        "/contents/*/parts/*/thoughtSignature",
+        "the value that the service documents",
+    ),
+    ("google-vertex", "", "/contents/*/parts/*/thoughtSignature", "the value that the service documents"),
+    ("google-generative-ai", "", "/contents", "images of results follow all results"),
+    ("google-vertex", "", "/contents", "images of results follow all results"),
+    ("mistral-conversations", "", "/messages/*/tool_call_id", MISTRAL_IDS),
+    ("mistral-conversations", "", "/messages/*/tool_calls/*/id", MISTRAL_IDS),
+    ("openai-completions", "azure", "address", ABOVE),
+    ("", "opencode", "header x-opencode-session", ABOVE),
+    ("", "opencode-go", "header x-opencode-session", ABOVE),
+    ("pi-messages", "", "/context/messages", "failed answers and changes are not told to the gateway"),
+    ("pi-messages", "", "/options/cacheRetention", UNCACHED),
+    ("pi-messages", "", "/options/sessionId", UNCACHED),
+];
 
 /// The entry for a member, and its reason.
-pub fn meant(api: &str, _line: &Line, member: &str) -> Option<(&'static str, &'static str)> {
-    let found =
-        MEANT.iter().find(|(of, known, _)| (of.is_empty() || *of == api) && member.starts_with(known));
-    found.map(|(_, known, why)| (*known, *why))
+pub fn meant(api: &str, line: &Line, member: &str) -> Option<(&'static str, &'static str)> {
+    let fits = |known: &str, this: &str| known.is_empty() || known == this;
+    let found = MEANT
+        .iter()
+        .find(|(of, provider, known, _)| fits(of, api) && fits(provider, &line.provider) && *known == member);
+    found.map(|(_, _, known, why)| (*known, *why))
+}
+
+/// The feature by which another model may answer.
+const FALLBACK_BETA: &str = "server-side-fallback-2026-07-01";
+
+/// Betas without that of `fallbacks`, which are compared by themselves.
+fn without_fallback(betas: &str) -> String {
+    betas.split(',').filter(|beta| *beta != FALLBACK_BETA).collect::<Vec<_>>().join(",")
 }
 
 /// The members that differ, with places in lists as `*`, and both values.
@@ -54,7 +96,10 @@ pub fn differences(line: &Line, ours: &HttpRequest) -> Vec<(String, String)> {
             theirs.keys().chain(ours.keys()).copied().filter(|name| !own(name)).collect();
         names.sort_unstable();
         names.dedup();
-        for name in names.into_iter().filter(|name| theirs.get(name) != ours.get(name)) {
+        let value = |all: &BTreeMap<&str, &str>, name: &str| {
+            all.get(name).map(|value| without_fallback(value)).filter(|value| !value.is_empty())
+        };
+        for name in names.into_iter().filter(|name| value(&theirs, name) != value(&ours, name)) {
             let text = format!("pi {:?}, ours {:?}", theirs.get(name), ours.get(name));
             found.push((format!("header {name}"), text));
         }

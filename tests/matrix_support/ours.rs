@@ -4,6 +4,7 @@ use super::Line;
 use pi_rpc::{
     config::{Sources, catalogue::BUILT_IN, load},
     model::{
+        anthropic::Threads,
         api::Api,
         chatgpt_token::chatgpt_account,
         request::{Credentials, Endpoint, HttpRequest, ModelRequest, RequestOptions},
@@ -11,7 +12,7 @@ use pi_rpc::{
     },
     protocol::{AgentMessage, Dialect, ThinkingLevel},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -76,10 +77,15 @@ impl Asked {
         let mut conversation: Value = serde_json::from_str(&text).expect("JSON");
         let messages: Vec<AgentMessage> =
             serde_json::from_value(conversation["messages"].take()).expect("messages");
-        let has_system_messages = matches!(messages.first(), Some(AgentMessage::System(_)));
-        let messages: Vec<Arc<AgentMessage>> = messages.into_iter().map(Arc::new).collect();
+        let changes = matches!(messages.first(), Some(AgentMessage::System(_)));
+        // A session always begins with its instructions and tools.
+        let first = json!({
+            "role": "system", "content": conversation["systemPrompt"], "toolsAdded": conversation["tools"], "timestamp": 0,
+        });
+        let first = (!changes).then(|| read_first(first));
+        let messages: Vec<Arc<AgentMessage>> = first.into_iter().chain(messages).map(Arc::new).collect();
         // The state that the system messages add up to.
-        let state = if has_system_messages { &conversation["now"] } else { &conversation };
+        let state = if changes { &conversation["now"] } else { &conversation };
         let tools: Vec<ToolSpec> = state["tools"].as_array().into_iter().flatten().map(tool).collect();
         let retention = conversation["retention"].as_str();
         let credentials = credentials(api, model, &self.cases);
@@ -95,14 +101,29 @@ impl Asked {
             level,
             system_prompt: state["systemPrompt"].as_str().unwrap_or_default(),
             messages: &messages,
-            has_system_messages,
+            has_system_messages: true,
             tools: &tools,
             forced_tool: None,
             session_id: if retention == Some("none") { "" } else { "session" },
             options: &options,
         };
-        (model.api.clone(), api.request(&request))
+        let (built, _) = Arc::<Threads>::default().join(
+            request.session_id,
+            model,
+            api.request(&request),
+            api.reader_for(model),
+        );
+        (model.api.clone(), built)
     }
+}
+
+fn read_first(mut message: Value) -> AgentMessage {
+    if message["toolsAdded"].is_null()
+        && let Some(members) = message.as_object_mut()
+    {
+        members.shift_remove("toolsAdded");
+    }
+    serde_json::from_value(message).expect("a system message")
 }
 
 fn credentials(api: Api, model: &pi_rpc::protocol::Model, cases: &Value) -> Credentials {

@@ -1,6 +1,7 @@
 //! What a token may do: refusals have a code, and the connection lives.
 
 use crate::{
+    extended_support::executable,
     host_support::hello,
     serve_support::eventually,
     tcp_support::{TcpHost, WsClient},
@@ -190,6 +191,44 @@ fn spend_aborts_the_run_and_refuses() {
     assert_eq!((status, error.as_str()), (402, text));
     let state = client.request(&json!({ "type": "get_state", "id": 4, "sessionId": session }));
     assert_eq!(state["success"], true);
+}
+
+/// A command `/ask MODEL`, which asks a model outside of the conversation.
+const ASKING: &str = r#"#!/bin/sh
+read -r hello
+echo '{"type":"register","commands":[{"name":"ask","description":"Asks."}]}'
+while read -r line; do
+  case $line in
+    *'"type":"command"'*)
+      id=${line#*'"id":"'} id=${id%%'"'*}
+      model=${line#*'"arguments":"'} model=${model%%'"'*}
+      echo '{"type":"complete","id":"a","origin":"'$id'","provider":"scripted","modelId":"'$model'",'\
+'"messages":[{"role":"user","content":"Hi","timestamp":1}]}';;
+    *'"type":"response"'*) echo '{"type":"done","id":"'$id'"}';;
+  esac
+done
+"#;
+
+#[test]
+fn requests_of_extensions_are_spent() {
+    let dir = tempfile::tempdir().unwrap();
+    let extension = executable(dir.path(), "asking", ASKING);
+    let turn =
+        json!({ "repeat": true, "say": [{ "text": "Yes." }], "usage": { "input": 0, "output": 1_000_000 } });
+    let script = json!({ "turns": [turn], "model": { "cost": { "output": 1.0 } } });
+    // More than one of the two: an answer, and one for the extension.
+    let host = TcpHost::start(&script, |_| vec![json!({ "dollars_per_day": 1.5 })], &["-e", &extension]);
+    let mut client = host.client("secret");
+    let session = client.open(&json!({}));
+    let prompt =
+        |id: u64, text: &str| json!({ "type": "prompt", "id": id, "message": text, "sessionId": session });
+    client.send(&prompt(1, "Hi"));
+    client.find(|frame| frame["type"] == "agent_settled");
+    let state = client.request(&json!({ "type": "get_state", "id": 2, "sessionId": session }));
+    let model = state["data"]["model"]["id"].as_str().unwrap();
+    assert_eq!(client.request(&prompt(3, &format!("/ask {model}")))["data"]["disposition"], "handled");
+    let text = "spend_exceeded: dollars_per_day: 1.5; more is available from 0:00 UTC on";
+    assert_eq!(client.refused(&prompt(4, "Hi")), text);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `pi-rpc host` and `pi-rpc attach`: many sessions in one process, for clients that come and go.
 
+#[path = "../extension/extended_support/mod.rs"]
+mod extended_support;
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
 #[path = "../via_host_support/mod.rs"]

@@ -394,23 +394,23 @@ impl SettingsFile<'_> {
                 _ => self.path_list("/skills"),
             },
             prompts: self.path_list("/prompts"),
-            http_idle_timeout_ms: self.timeout("httpIdleTimeoutMs"),
+            http_idle_timeout_ms: self.timeout("/httpIdleTimeoutMs"),
             transport: self.value("/transport").or_else(|| {
                 // The setting of earlier versions.
                 let chosen: Option<bool> = self.value("/websockets");
                 chosen.map(|is_on| if is_on { Transport::WebSocket } else { Transport::Sse })
             }),
-            socket_connect_timeout_ms: self.timeout("websocketConnectTimeoutMs"),
+            socket_connect_timeout_ms: self.timeout("/websocketConnectTimeoutMs"),
             todo_clear_delay: self.value("/tasks/todoClearDelay"),
             faults: std::mem::take(&mut self.faults),
         }
     }
 
     /// A time limit in milliseconds; 0: none.
-    fn timeout(&mut self, key: &str) -> Option<u64> {
-        match self.object.get(key) {
+    fn timeout(&mut self, pointer: &str) -> Option<u64> {
+        match self.object.get(&pointer[1..]) {
             Some(Value::String(word)) if word == "disabled" => Some(0),
-            _ => self.value(&format!("/{key}")),
+            _ => self.value(pointer),
         }
     }
 

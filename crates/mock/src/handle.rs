@@ -16,7 +16,7 @@ use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{ConnectInfo, Request, State},
     http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header, request::Parts},
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use pi_rpc_model::scripted::{Failure, ModelCard, Player, Turn};
 use ruzstd::decoding::StreamingDecoder;
@@ -62,6 +62,10 @@ pub(super) async fn handle(
     request: Request,
 ) -> Response {
     connection.admit();
+    // Clients that want a WebSocket ask over HTTP then: only that is counted and noted.
+    if request.headers().contains_key(header::UPGRADE) {
+        return StatusCode::UPGRADE_REQUIRED.into_response();
+    }
     let running = shared.journal.begin();
     let number = shared.requests.fetch_add(1, Ordering::Relaxed) + 1;
     let (parts, body) = request.into_parts();

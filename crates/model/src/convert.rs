@@ -209,6 +209,8 @@ pub const SEE_IMAGE: &str = "(see attached image)";
 pub const NO_RESULT: &str = "No result provided";
 /// Text in place of images that the user blocks.
 pub const IMAGES_BLOCKED: &str = "Image reading is disabled.";
+/// Text in place of images of a result, likewise.
+pub const TOOL_IMAGE_OMITTED: &str = "(tool image omitted: model does not support images)";
 /// Text in place of images for models that see none: without it a model would answer as if there were no image.
 pub const IMAGE_OMITTED: &str = "(image omitted: model does not support images)";
 
@@ -288,6 +290,10 @@ fn result<'a>(
     let (_, (id, _)) = sent.find(|(call, (id, _))| {
         call.id == message.tool_call_id && turn.results.iter().all(|result| result.id != **id)
     })?;
+    let images = match images {
+        Images::Replaced(IMAGE_OMITTED) => &Images::Replaced(TOOL_IMAGE_OMITTED),
+        images => images,
+    };
     Some(CallResult {
         id: id.clone(),
         name: &message.tool_name,

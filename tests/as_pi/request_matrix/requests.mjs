@@ -41,7 +41,8 @@ async function request(model, level, { messages, systemPrompt, tools, retention 
     apiKey: key[model.api] ?? "key",
     sessionId: "session",
     reasoning: level === "off" ? undefined : level,
-    cacheRetention: retention,
+    // pi states it only where it is not the usual one.
+    cacheRetention: retention === "short" ? undefined : retention,
     transport: "sse",
     maxRetries: 0,
     env: variables,

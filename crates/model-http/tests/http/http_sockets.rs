@@ -84,7 +84,7 @@ async fn accepted(listener: &TcpListener) -> (Socket, Vec<String>) {
     let mut headers = Vec::new();
     #[expect(clippy::result_large_err, reason = "the type of the library")]
     let look = |request: &tokio_tungstenite::tungstenite::handshake::server::Request, response| {
-        let names = ["openai-beta", "session-id", "accept", "content-type", "authorization"];
+        let names = ["openai-beta", "session-id", "content-type", "authorization"];
         let found = names.into_iter().filter_map(|name| Some((name, request.headers().get(name)?)));
         headers.extend(found.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())));
         Ok(response)
@@ -235,7 +235,8 @@ async fn socket_that_closes_in_answer_fails_it() {
 async fn sse_asks_for_no_socket() {
     let (listener, address) = listener().await;
     let http = Http::default();
-    let serve = exchange_over_http(&listener, &answer("r1", "Yes."));
+    let events = answer("r1", "Yes.");
+    let serve = exchange_over_http(&listener, &events);
     let options = options(Transport::Sse);
     let (line, _) = tokio::join!(serve, asked(&http, request(&address, json!([user("one")])), &options));
     assert_eq!(line, "POST /codex/responses HTTP/1.1");

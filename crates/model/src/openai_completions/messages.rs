@@ -7,7 +7,7 @@ use crate::{
         AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, Transcript, convert_transcript,
         plain_id,
     },
-    openai::{call_part, data_url},
+    openai::{data_url, short_hash},
     request::ModelRequest,
     transcript::{Opening, added, change_text},
 };
@@ -72,14 +72,27 @@ pub fn messages(
     messages
 }
 
-/// Converts another model's call id: OpenAI accepts 40 characters, and ids of Responses have a second part.
+/// Converts another model's call id: OpenAI accepts 40 characters, and ids of Responses have a second part, by which alone calls
+/// may differ.
 fn known_id(id: &str, provider: &str) -> String {
-    match (id.contains('|'), provider) {
-        (true, _) => plain_id(call_part(id), ID_LIMIT),
-        (false, "openai") => id.chars().take(ID_LIMIT).collect(),
-        (false, _) => id.to_owned(),
+    let plain = |part: &str| plain_id(part, usize::MAX);
+    match (id.split_once('|'), provider) {
+        (Some((call, item)), _) => {
+            let whole =
+                if item.is_empty() { plain(call) } else { format!("{}_{}", plain(call), plain(item)) };
+            if whole.len() <= ID_LIMIT {
+                return whole;
+            }
+            let hash: String = short_hash(id).chars().take(HASH_CHARS).collect();
+            format!("{}_{hash}", plain_id(call, ID_LIMIT - 1 - hash.len()))
+        }
+        (None, "openai") => id.chars().take(ID_LIMIT).collect(),
+        (None, _) => id.to_owned(),
     }
 }
+
+/// Characters of the hash in an id that is too long.
+const HASH_CHARS: usize = 8;
 
 const ID_LIMIT: usize = 40;
 

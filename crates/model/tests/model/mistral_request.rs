@@ -186,7 +186,8 @@ fn blind_model_gets_words_for_images() {
     asked.endpoint.model.input = vec![InputKind::Text];
     let omitted = json!([text("(image omitted: model does not support images)")]);
     let sent = body(&asked);
-    assert_eq!(sent["messages"][0], said("user", omitted.clone()));
+    assert_eq!(sent["messages"][0], said("user", omitted));
+    let omitted = json!([text("(tool image omitted: model does not support images)")]);
     assert_eq!(sent["messages"][2], gave("abcABC123", "read", omitted));
 }
 

@@ -357,8 +357,8 @@ fn responses_history_is_converted() {
         result("call.1|fc_1", json!([])),
     ]);
     let expected = json!([
-        {"role": "assistant", "content": null, "tool_calls": [sent_call("call_1", "x")]},
-        {"role": "tool", "content": "(no tool output)", "tool_call_id": "call_1"},
+        {"role": "assistant", "content": null, "tool_calls": [sent_call("call_1_fc_1", "x")]},
+        {"role": "tool", "content": "(no tool output)", "tool_call_id": "call_1_fc_1"},
     ]);
     assert_eq!(sent(json!({"provider": "mine"}), history).to_string(), expected.to_string());
 }
