@@ -1,7 +1,7 @@
 //! Error texts of one dialect in the words of another.
 
 use crate::schema::error_templates;
-use pi_rpc_protocol::Base;
+use pi_rpc_protocol::{Base, placeholder_values};
 
 /// The error texts that differ between two dialects.
 #[derive(Debug)]
@@ -24,26 +24,11 @@ impl ErrorTexts {
     /// The text in the words of the other dialect; one that is not in the schema stays.
     pub fn carry(&self, text: &str) -> String {
         let found = self.pairs.iter().find_map(|(given, wanted)| {
-            let values = values_of(given, text)?;
+            let values = placeholder_values(given, text)?;
             Some(fill(wanted, &values))
         });
         found.unwrap_or_else(|| text.to_owned())
     }
-}
-
-/// The values of the placeholders of a template, if the text is made from it.
-fn values_of<'a>(template: &'a str, text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
-    let (mut template, mut text, mut values) = (template, text, Vec::new());
-    while let Some((before, rest)) = template.split_once('{') {
-        let (name, after) = rest.split_once('}')?;
-        text = text.strip_prefix(before)?;
-        let next = after.split('{').next().unwrap_or_default();
-        let end = if next.is_empty() { text.len() } else { text.find(next)? };
-        let (value, rest) = text.split_at(end);
-        values.push((name, value));
-        (template, text) = (after, rest);
-    }
-    (template == text).then_some(values)
 }
 
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
@@ -59,13 +44,12 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{fill, values_of};
+    use super::fill;
+    use pi_rpc_protocol::placeholder_values;
 
     #[test]
     fn values_move_between_templates() {
-        let values = values_of("No session: {path} ({why})", "No session: /a (gone)");
-        assert_eq!(values.as_deref(), Some(&[("path", "/a"), ("why", "gone")][..]));
+        let values = placeholder_values("No session: {path} ({why})", "No session: /a (gone)");
         assert_eq!(fill("{why}: {path}", &values.unwrap_or_default()), "gone: /a");
-        assert_eq!(values_of("Busy.", "busy."), None);
     }
 }

@@ -35,6 +35,12 @@ fn errors(bundle: &Bundle) -> TokenStream {
         }
     });
     let named = bundle.errors.keys().zip(&variants).map(|(name, variant)| quote!(Self::#variant => #name));
+    let refused = bundle.errors.values().zip(&variants).map(|(error, variant)| {
+        let commands = error.get("x-refuses").and_then(Value::as_array).into_iter().flatten();
+        let commands = commands.filter_map(Value::as_str).map(camel);
+        quote!(Self::#variant => &[#(RpcCommandKind::#commands),*])
+    });
+    let count = variants.len();
     let functions = bundle.errors.iter().map(|(name, error)| {
         let (function, variant) = (snake(name), camel(name));
         let doc = docs(description(error));
@@ -54,6 +60,11 @@ fn errors(bundle: &Bundle) -> TokenStream {
         pub enum ErrorText { #(#variant_docs #variants),* }
 
         impl ErrorText {
+            /// All texts.
+            pub const ALL: [Self; #count] = [#(Self::#variants),*];
+
+            /// Commands that are refused with the text; empty: it is not for single commands.
+            pub const fn refuses(self) -> &'static [RpcCommandKind] { match self { #(#refused),* } }
             /// Name in tables.
             pub const fn as_str(self) -> &'static str { match self { #(#named),* } }
             /// Text with its `{placeholders}`.

@@ -94,9 +94,32 @@ pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     text + rest
 }
 
+/// The values of the `{placeholders}` of a template, each with its name, if the text is made from it. A value ends where what
+/// follows it in the template begins.
+pub fn placeholder_values<'t, 'a>(template: &'t str, text: &'a str) -> Option<Vec<(&'t str, &'a str)>> {
+    let (mut template, mut text, mut values) = (template, text, Vec::new());
+    while let Some((before, rest)) = template.split_once('{') {
+        let (name, after) = rest.split_once('}')?;
+        text = text.strip_prefix(before)?;
+        let next = after.split('{').next().unwrap_or_default();
+        let end = if next.is_empty() { text.len() } else { text.find(next)? };
+        let (value, rest) = text.split_at(end);
+        values.push((name, value));
+        (template, text) = (after, rest);
+    }
+    (template == text).then_some(values)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::fill;
+    use super::{fill, placeholder_values};
+
+    #[test]
+    fn placeholders_are_read_from_text() {
+        let values = placeholder_values("No session: {path} ({why})", "No session: /a (gone)");
+        assert_eq!(values.as_deref(), Some(&[("path", "/a"), ("why", "gone")][..]));
+        assert_eq!(placeholder_values("Busy.", "busy."), None);
+    }
 
     #[test]
     fn values_are_not_searched_for_placeholders() {

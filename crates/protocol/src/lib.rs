@@ -73,7 +73,7 @@ pub use framing::{FRAME_LIMIT, LineSplitter, SplitLine};
 pub use generated::*;
 pub use id::RequestId;
 pub use json::{FromJson, JsonError, JsonReader, from_slice, from_str, from_value, member_from_slice};
-pub use legality::{Case, EndedWork, Fires, ResponseTime};
+pub use legality::{Case, EndedWork, Fires, ResponseTime, placeholder_values};
 pub use line::{LineError, read_line};
 pub use number::number;
 pub use partial_json::{complete_strings, parse_partial};
