@@ -11,7 +11,7 @@ fn pattern_matches_only_its_named_parts() {
     let frame = json!({
         "type": "response", "n": 1, "none": null, "list": [{ "role": "user" }, { "role": "assistant" }], "text": "one two",
     });
-    let rows: [(Value, bool); 22] = [
+    let rows: [(Value, bool); 25] = [
         (json!({}), true),
         (json!({ "type": "response" }), true),
         (json!({ "type": "event" }), false),
@@ -30,6 +30,9 @@ fn pattern_matches_only_its_named_parts() {
         (json!({ "text": { "$contains": "two" } }), true),
         (json!({ "text": { "$prefix": "one" } }), true),
         (json!({ "text": { "$prefix": "two" } }), false),
+        (json!({ "text": { "$reason": "one {number}" } }), true),
+        (json!({ "text": { "$reason": "two {number}" } }), false),
+        (json!({ "text": { "$reason": "{number}" } }), true),
         (json!({ "n": { "$one": [0, 1] } }), true),
         (json!({ "n": { "$one": [] } }), false),
         (json!({ "n": { "$not": 2 } }), true),
@@ -39,6 +42,28 @@ fn pattern_matches_only_its_named_parts() {
         let fits = Pattern::try_from(pattern.clone()).unwrap().fits(&frame);
         assert_eq!(fits, expected, "{pattern}");
     }
+}
+
+/// A server that refuses everything, whatever the reason, passes no scenario that expects a refusal.
+#[test]
+fn expected_refusals_name_their_reason() {
+    fn lacks_reason(value: &Value) -> bool {
+        match value {
+            Value::Object(members) => {
+                let refuses = members.get("success") == Some(&json!(false))
+                    && members.get("type") != Some(&json!("auto_retry_end"));
+                (refuses && !members.contains_key("error")) || members.values().any(lacks_reason)
+            }
+            Value::Array(items) => items.iter().any(lacks_reason),
+            _ => false,
+        }
+    }
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let lacking: Vec<_> = files
+        .filter(|path| lacks_reason(&serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()))
+        .collect();
+    assert!(lacking.is_empty(), "add a pattern for `error`: {lacking:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Patterns of frames: the members that matter to a step.
 
 use super::Variables;
+use pi_rpc_protocol::placeholder_values;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,7 +10,8 @@ use std::fmt;
 /// A pattern of a JSON value. An object fits an object with at least its members; an array fits an array with exactly its
 /// items; any other value fits itself. An object with one key that begins with `$` is an operator: `{"$any": true}` fits any
 /// value, `{"$absent": true}` none, `{"$prefix": "text"}` a string that begins so, `{"$contains": …}` a string with that text
-/// or an array with an item that fits, `{"$one": […]}` any of several, `{"$not": …}` everything that does not fit.
+/// or an array with an item that fits, `{"$reason": "text with {places}"}` a string with any text in the places, also behind
+/// `Words: `, `{"$one": […]}` any of several, `{"$not": …}` everything that does not fit.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "Value")]
 #[schemars(with = "Value")]
@@ -51,7 +53,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-const OPERATORS: [&str; 6] = ["$any", "$absent", "$prefix", "$contains", "$one", "$not"];
+const OPERATORS: [&str; 7] = ["$any", "$absent", "$prefix", "$contains", "$reason", "$one", "$not"];
 
 /// The operator and its operand, if `pattern` is one.
 fn operator(pattern: &Value) -> Option<(&str, &Value)> {
@@ -68,6 +70,11 @@ fn fits(pattern: &Value, value: Option<&Value>) -> bool {
             ("$one", Value::Array(several), value) => several.iter().any(|one| fits(one, value)),
             ("$prefix", Value::String(prefix), Some(Value::String(text))) => {
                 text.starts_with(prefix.as_str())
+            }
+            // Some servers put the words of another error in front.
+            ("$reason", Value::String(reason), Some(Value::String(text))) => {
+                let is_made_from = |text: &str| placeholder_values(reason, text).is_some();
+                is_made_from(text) || text.split_once(": ").is_some_and(|(_, inner)| is_made_from(inner))
             }
             ("$contains", Value::String(part), Some(Value::String(text))) => text.contains(part.as_str()),
             ("$contains", part, Some(Value::Array(items))) => items.iter().any(|item| fits(part, Some(item))),
@@ -95,11 +102,11 @@ fn check(pattern: &Value) -> Result<(), String> {
                 return Err(format!("`{name}` stands alone in its object"));
             }
             match (name, operand) {
-                ("$any" | "$absent", Value::Bool(true)) | ("$prefix", Value::String(_)) => Ok(()),
+                ("$any" | "$absent", Value::Bool(true)) | ("$prefix" | "$reason", Value::String(_)) => Ok(()),
                 ("$one", Value::Array(several)) => several.iter().try_for_each(check),
                 ("$not" | "$contains", operand) => check(operand),
                 ("$any" | "$absent", _) => Err(format!("`{name}`: expected true")),
-                ("$prefix", _) => Err("`$prefix`: expected a string".to_owned()),
+                ("$prefix" | "$reason", _) => Err(format!("`{name}`: expected a string")),
                 ("$one", _) => Err("`$one`: expected an array".to_owned()),
                 _ => Err(format!("`{name}` is none of {}", OPERATORS.join(", "))),
             }

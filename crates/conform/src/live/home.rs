@@ -1,8 +1,9 @@
 //! The temporary home and working directory of a server while a scenario is played, separate from the user's.
 
 use super::{Adapter, Server};
+use pi_rpc_protocol::ErrorText;
 use pi_rpc_scenario::{Scenario, Variables};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
     env, fs, io,
@@ -18,6 +19,16 @@ pub(super) const INHERITED: [&str; 3] = ["PATH", "LANG", "TERM"];
 
 /// The API key for the scripted model, which accepts any.
 const KEY: &str = "key";
+
+/// Words of refusals of a command that has a member of another type or lacks one, as the originals and this server write them.
+const MALFORMED: [&str; 7] =
+    ["undefined", "null", "not a function", "not an object", "not found", "expected", "missing"];
+
+/// The pattern of such a refusal.
+fn malformed() -> Value {
+    let words: Vec<Value> = MALFORMED.iter().map(|word| json!({ "$contains": word })).collect();
+    json!({ "$one": words })
+}
 
 /// A temporary home directory with a working directory beside it. Dropping it removes both.
 pub struct Home {
@@ -56,6 +67,10 @@ impl Home {
         variables.set("baseUrl", format!("http://{model}"));
         variables.set("apiKey", KEY);
         variables.set("dialect", server.dialect.as_str());
+        for error in ErrorText::ALL {
+            variables.set(format!("error.{}", error.as_str()), error.template(server.dialect.base()));
+        }
+        variables.set("malformed", malformed());
         variables.set("contextWindow", scenario.script.model.context_window);
         variables.set("maxTokens", scenario.script.model.max_tokens);
         variables.set("reasoning", scenario.script.model.reasoning);
