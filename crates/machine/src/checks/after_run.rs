@@ -25,6 +25,8 @@ pub struct AfterRun {
     wait: Option<(u64, u64)>,
     /// The last retry.
     tried: Option<Tried>,
+    /// The most attempts, as they were told first.
+    most: Option<u64>,
     /// Whether the assistant message has just ended, without a further event of the turn.
     answered: bool,
     /// Whether the last compaction had the reason overflow.
@@ -54,7 +56,6 @@ pub struct AfterRun {
 /// A retry.
 #[derive(Clone, Debug)]
 struct Tried {
-    most: u64,
     last: bool,
     error: String,
 }
@@ -299,12 +300,12 @@ impl AfterRun {
             found.fail(Rule::RetryAfterError, "no retry of a request that was refused for good");
         }
         let (most, error) = (start.max_attempts, start.error_message.clone());
-        if let Some(tried) = &self.tried
-            && start.attempt > 1
-        {
-            found.expect(Rule::RetryPairs, tried.most == most, || format!("at most {} attempts", tried.most));
+        // A setting, which no command changes.
+        if let Some(before) = self.most.replace(most).filter(|_| !at.has_extensions) {
+            let what = "as many attempts as before";
+            found.expect_same(Rule::RetryPairs, "/maxAttempts", what, &before, &most);
         }
-        self.tried = (!at.cut).then_some(Tried { most, last: start.attempt == most, error });
+        self.tried = (!at.cut).then_some(Tried { last: start.attempt == most, error });
     }
 
     fn retry_ends(&mut self, end: &AutoRetryEndEvent, at: &FrameContext, found: &mut Findings) {
@@ -319,6 +320,14 @@ impl AfterRun {
             let what = "the error of the run";
             found.with_cause(self.ended, |found| {
                 found.expect_same(Rule::RetryAfterError, "/finalError", what, error, reported);
+            });
+        }
+        if let (false, Some(reported), FlowState::Retrying) = (end.success, &end.final_error, at.met.flow) {
+            let cancelled = errors::retry_cancelled(at.base());
+            let is_error = |error: &str| reported.ends_with(error);
+            let is_of_run = matches!(&self.last, LastRun::Failed(error) if is_error(error));
+            found.expect(Rule::RetryAfterError, *reported == cancelled || is_of_run || at.cut, || {
+                format!("{cancelled:?}, as the wait was cancelled, at /finalError")
             });
         }
         match end.success {

@@ -1,7 +1,7 @@
 //! The checks of everything except the messages of runs: responses, queues, counts, dialogs, host tools, the session, the
 //! end of the process. It passes each frame on to the single checks, in an order that they depend on.
 //!
-//! Rules: `missing-refused`, `host-id-unique`, `host-line`, `host-schema`.
+//! Rules: `missing-refused`, `commands-steady`, `host-id-unique`, `host-line`, `host-schema`.
 
 use super::{
     aborted_calls::AbortedCalls,
@@ -20,6 +20,7 @@ use super::{
     prompt_results::PromptResults,
     prompts::Prompts,
     queues::Queues,
+    refusals::Refusals,
     responses::Responses,
     server_exit::{EndChecks, ServerExit},
     session_checks::SessionChecks,
@@ -42,12 +43,14 @@ use pi_rpc_protocol::{
     AgentSessionEvent, DialectPromptAck, Emission, FlowState, Inbound, Outbound, PromptDisposition,
     RpcResponse, RpcSuccess, RuleId as Rule, SessionMember,
 };
+use std::collections::HashSet;
 
 /// All checks that take in every frame, legal or not.
 #[derive(Clone, Debug, Default)]
 pub struct ConversationChecks {
     state: StateChecks,
     responses: Responses,
+    refusals: Refusals,
     after_run: AfterRun,
     queues: Queues,
     counts: Counts,
@@ -123,6 +126,7 @@ impl ConversationChecks {
                 self.prompts.on_command(number, command, at, &self.obligations);
                 self.prompt_results.on_command(number, command, at);
                 self.responses.on_command(number, command, at, found);
+                self.refusals.on_command(number, command);
                 self.after_run.on_command(command, at);
                 self.queues.on_command(number, command, at);
                 self.counts.on_command(number, command);
@@ -189,6 +193,14 @@ impl ConversationChecks {
                 match event {
                     AgentSessionEvent::BashExecutionUpdate(update) => {
                         self.shell_outputs.on_output(update, has_invalid_lines(requests), at, found);
+                    }
+                    AgentSessionEvent::AvailableCommandsUpdate(list) => {
+                        let mut names = HashSet::new();
+                        let twice = list.commands.iter().find(|command| !names.insert(&command.name));
+                        found.expect(Rule::CommandsSteady, twice.is_none(), || {
+                            let name = twice.map_or("", |command| command.name.as_str());
+                            format!("each command once, not `{name}` again")
+                        });
                     }
                     AgentSessionEvent::EntryAppended(appended) => {
                         self.entries.on_entry(&appended.entry, found)
@@ -269,6 +281,9 @@ impl ConversationChecks {
             _ => None,
         };
         let starts = self.responses.on_response(answer, answered, outcome(success), requests, at, found);
+        if let ResponseMatch::First(request) = answered {
+            self.refusals.on_response(answer, request, requests, at, found);
+        }
         let done = match answered {
             ResponseMatch::Line(_) | ResponseMatch::Forgotten => answer.success,
             ResponseMatch::Nothing(stray) => answer.success && stray.rule == Rule::MissingRefused,

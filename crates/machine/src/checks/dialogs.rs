@@ -1,6 +1,6 @@
 //! Judges UI requests and the host's dialog responses.
 //!
-//! Rules: `ui-id-unique`, `no-title`, `host-answer-once`, `host-option`.
+//! Rules: `ui-id-unique`, `ui-cancel`, `no-title`, `host-answer-once`, `host-option`.
 
 use crate::findings::Findings;
 use pi_rpc_protocol::{
@@ -36,6 +36,12 @@ impl Dialogs {
                 found.fail(Rule::NoTitle, "no setTitle unless it was asked for");
             }
             _ => found.pass(Rule::NoTitle),
+        }
+        if let RpcExtensionUIRequest::Cancel(cancel) = request {
+            let is_known = cancel.target_id != cancel.id && self.known.contains(&cancel.target_id);
+            found.expect(Rule::UiCancel, is_known, || {
+                "the id of a dialog that was opened, at /targetId".to_owned()
+            });
         }
         // A repeated request opens no dialog.
         if !new {

@@ -30,6 +30,7 @@ pub(super) mod prompts;
 pub(super) mod queue;
 mod queue_responses;
 pub(super) mod queues;
+mod refusals;
 pub(super) mod reminders;
 pub(super) mod responses;
 pub(super) mod run;

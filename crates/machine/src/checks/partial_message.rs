@@ -13,6 +13,8 @@ use pi_rpc_protocol::{
     parse_partial,
 };
 use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 #[derive(Clone, Debug)]
 /// An assistant message that is being streamed.
@@ -31,7 +33,14 @@ pub struct PartialMessage {
     response_id: Option<String>,
     /// The newest usage that is not empty.
     usage: Option<Usage>,
+    /// The tokens of the newest snapshots: of the message, and of `partial`, which may be ahead.
+    tokens: [Tokens; 2],
+    /// The arguments of the newest snapshot of each call, by the index of its block.
+    arguments: BTreeMap<usize, JsonObject>,
 }
+
+/// The counters of a usage, with their total.
+type Tokens = [u64; 5];
 
 #[derive(Clone, Debug)]
 /// A content block that is being streamed.
@@ -55,6 +64,8 @@ impl PartialMessage {
             shown: None,
             response_id: start.response_id.clone(),
             usage: Some(start.usage.clone()).filter(has_tokens),
+            tokens: [[0; 5]; 2],
+            arguments: BTreeMap::new(),
         }
     }
 
@@ -90,7 +101,7 @@ impl PartialMessage {
     }
 
     /// Takes in one step as a `message_update`, which in some dialects contains snapshots, even twice.
-    pub fn snapshot(&mut self, event: &MessageUpdateEvent, found: &mut Findings) {
+    pub fn snapshot(&mut self, event: &MessageUpdateEvent, dialect: Dialect, found: &mut Findings) {
         let update = event.assistant_message_event.update();
         if let Some(update) = &update {
             self.update(update, found);
@@ -105,6 +116,16 @@ impl PartialMessage {
         if let Some(partial) = partial.filter(|partial| partial.usage != message.usage) {
             check_sums(&partial.usage, &self.start.api, "/assistantMessageEvent/partial/usage", found);
         }
+        // Where the two have to be equal, another rule tells that they are not.
+        let may_differ = Rule::PartialEqEnd.tier(dialect.base()).is_none();
+        let is_same = partial.is_none_or(|partial| partial.usage == message.usage);
+        if may_differ || is_same {
+            self.count(0, &message.usage, "/message/usage", found);
+        }
+        if let Some(partial) = partial.filter(|_| may_differ) {
+            self.count(1, &partial.usage, "/assistantMessageEvent/partial/usage", found);
+        }
+        self.grow_arguments(&message.content, found);
         if message.response_id.is_some() && message.response_id != self.response_id {
             self.response_id.clone_from(&message.response_id);
         }
@@ -173,6 +194,36 @@ impl PartialMessage {
         }
     }
 
+    /// Judges that no token that a snapshot has counted is lost in a later one.
+    fn count(&mut self, track: usize, usage: &Usage, at: &str, found: &mut Findings) {
+        let now = tokens_of(usage);
+        let before = std::mem::replace(&mut self.tokens[track], now);
+        let lost = COUNTERS.iter().zip(before.iter().zip(&now)).find(|(_, (before, now))| now < before);
+        match lost {
+            None => found.pass(Rule::PartialMonotonic),
+            Some((name, (before, now))) => {
+                let what = "the tokens of the snapshot before, or more";
+                found.fail_with_difference(
+                    Rule::PartialMonotonic,
+                    &format!("{at}/{name}"),
+                    what,
+                    before,
+                    now,
+                );
+            }
+        }
+    }
+
+    /// Judges that the arguments in snapshots only grow.
+    fn grow_arguments(&mut self, content: &[AssistantContent], found: &mut Findings) {
+        for (place, block) in content.iter().enumerate() {
+            let AssistantContent::ToolCall(call) = block else { continue };
+            if let Some(before) = self.arguments.insert(place, call.arguments.clone()) {
+                judge_growth(place, &before, &call.arguments, found);
+            }
+        }
+    }
+
     fn open(&mut self, update: &Update) -> Option<&mut Block> {
         self.blocks.get_mut(update.index).filter(|block| block.kind == update.block && block.end.is_none())
     }
@@ -218,8 +269,30 @@ impl PartialMessage {
                 .fail(Rule::BlocksAnnounced, format!("the {} blocks that were streamed", announced.len()));
         }
         found.pass(Rule::BlocksAnnounced);
+        for (track, before) in self.tokens.iter().enumerate() {
+            let now = tokens_of(&message.usage);
+            let lost = COUNTERS.iter().zip(before.iter().zip(&now)).find(|(_, (before, now))| now < before);
+            if let Some((name, (before, now))) = lost.filter(|_| track == 0 || before > &self.tokens[0]) {
+                let what = "the tokens that were streamed, or more";
+                let at = format!("/message/usage/{name}");
+                found.fail_with_difference(Rule::EndEqLast, &at, what, before, now);
+            }
+        }
         let mut calls_differ = false;
         for (place, (block, whole)) in self.blocks.iter().zip(&message.content).enumerate() {
+            if let (Some(end), AssistantContent::Text(_) | AssistantContent::Thinking(_)) = (&block.end, whole)
+                && self.shown.is_some()
+                && text_of(end) != text_of(whole)
+                // Else the end of the block is what is wrong.
+                && text_of(end).map(str::trim_end) == Some(block.text.trim_end())
+            {
+                let at = format!("/message/content/{place}/{}", block.member());
+                let what = "the text of the block at its end";
+                found.fail_with_difference(Rule::EndEqLast, &at, what, &text_of(end), &text_of(whole));
+            }
+            if let (Some(before), AssistantContent::ToolCall(call)) = (self.arguments.get(&place), whole) {
+                judge_growth(place, before, &call.arguments, found);
+            }
             if let (BlockKind::Toolcall, Some(end)) = (block.kind, &block.end) {
                 calls_differ |= end != whole;
                 let at = format!("/message/content/{place}");
@@ -300,7 +373,7 @@ impl PartialMessage {
         let as_it_ends = is_repeated(start, message);
         let at_request = record.message_start == DialectMessageStart::Request;
         let empty = match (at_request, start.content.as_slice()) {
-            (true, content) => content.is_empty() && counters(&start.usage).iter().all(|count| *count == 0),
+            (true, content) => content.is_empty() && !has_tokens(&start.usage),
             (false, []) => true,
             (false, [AssistantContent::ToolCall(call)]) => call.arguments.is_empty(),
             (false, [block]) => text_of(block).is_none_or(str::is_empty),
@@ -408,6 +481,48 @@ const DOUBLED: usize = 16;
 /// Whether any tokens are counted.
 fn has_tokens(usage: &Usage) -> bool {
     usage.total_tokens > 0 || counters(usage).iter().any(|count| *count > 0)
+}
+
+/// The names of [`Tokens`].
+const COUNTERS: [&str; 5] = ["input", "output", "cacheRead", "cacheWrite", "totalTokens"];
+
+fn tokens_of(usage: &Usage) -> Tokens {
+    let [input, output, cache_read, cache_write] = counters(usage);
+    [input, output, cache_read, cache_write, usage.total_tokens]
+}
+
+/// Characters at the end of a text that was read from a part of its JSON, which may be read otherwise when there is more of it.
+const UNSURE: usize = 6;
+
+/// Judges that the arguments of a call go on as they were shown.
+fn judge_growth(place: usize, before: &JsonObject, now: &JsonObject, found: &mut Findings) {
+    let changed = before.iter().find(|(name, value)| !now.get(*name).is_some_and(|now| grows(value, now)));
+    match changed {
+        None => found.pass(Rule::PartialMonotonic),
+        Some((name, value)) => {
+            let at = format!("/message/content/{place}/arguments/{name}");
+            let what = "the argument as it was shown, or more of it";
+            found.fail_with_difference(Rule::PartialMonotonic, &at, what, value, &now.get(name));
+        }
+    }
+}
+
+/// Whether a value that was read from a part of its JSON goes on as `now`.
+fn grows(before: &Value, now: &Value) -> bool {
+    match (before, now) {
+        (Value::String(before), Value::String(now)) => {
+            let sure = before.char_indices().rev().nth(UNSURE - 1).map_or(0, |(end, _)| end);
+            now.starts_with(&before[..sure])
+        }
+        (Value::Array(before), Value::Array(now)) => {
+            before.len() <= now.len() && before.iter().zip(now).all(|(before, now)| grows(before, now))
+        }
+        (Value::Object(before), Value::Object(now)) => {
+            before.iter().all(|(name, value)| now.get(name).is_some_and(|now| grows(value, now)))
+        }
+        (Value::Number(_), Value::Number(_)) | (Value::Null, _) => true,
+        (before, now) => before == now,
+    }
 }
 
 /// Whether the content has no text and no call.

@@ -15,6 +15,8 @@ pub struct ShellOutputs {
     open: VecDeque<Shell>,
     /// The numbers of commands without an answer that are followed no more.
     dropped: BTreeSet<u64>,
+    /// Whether events have told of the output of a command.
+    told: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -124,7 +126,14 @@ impl ShellOutputs {
                 found.fail_with_difference(Rule::BashMessage, "/data/truncated", what, &false, &true);
             }
         }
-        // Output of a command that an extension runs is not reported by events.
+        // Output of a command that an extension runs is not reported by events, nor is any by old versions.
+        let is_untold = shell.reported.is_empty() && !bash.data.output.is_empty() && self.told;
+        if is_untold && !at.has_extensions && !shell.torn && !shell.silent && !at.cut && !bash.data.truncated
+        {
+            let what = "what was told of it while it ran: nothing";
+            found.fail_with_difference(Rule::BashUpdates, "/data/output", what, &"", &bash.data.output);
+        }
+        self.told |= !shell.reported.is_empty();
         if shell.torn || at.cut || bash.data.truncated || shell.reported.is_empty() {
             return;
         }
@@ -167,6 +176,21 @@ const FEW_LINES: usize = 200;
 
 /// Judges the numbers of lines and bytes of an output. A line feed at the end begins another line.
 fn counted(bash: &BashResult, at: &FrameContext, found: &mut Findings) {
+    let totals = [
+        ("totalLines", bash.total_lines, bash.output_lines),
+        ("totalBytes", bash.total_bytes, bash.output_bytes),
+    ];
+    for (name, total, shown) in totals {
+        let (Some(total), Some(shown)) = (total, shown) else { continue };
+        let holds = if bash.truncated { total >= shown } else { total == shown };
+        match holds {
+            true => found.pass(Rule::BashMessage),
+            false => {
+                let what = if bash.truncated { "as much as is shown, or more" } else { "what is shown" };
+                found.fail_with_difference(Rule::BashMessage, &format!("/data/{name}"), what, &shown, &total);
+            }
+        }
+    }
     if at.cut || bash.truncated || bash.cancelled {
         return;
     }

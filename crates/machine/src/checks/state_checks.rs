@@ -1,7 +1,7 @@
 //! Judges reported members of the session's state, against what is known of them.
 //!
 //! Rules: `compacting-flag`, `changes-told`, `state-model`, `state-level`, `state-modes`, `state-name`,
-//! `state-todos`, `answer-model`, `models-steady`, `commands-steady`, `session-identity`.
+//! `state-todos`, `answer-model`, `cycle-next`, `models-steady`, `commands-steady`, `session-identity`.
 
 use super::{frame_context::FrameContext, reminders::Reminders, success_data};
 use crate::{
@@ -29,6 +29,8 @@ pub struct StateChecks {
     is_model_told: bool,
     /// The newest answer whose model was not known.
     unjudged: Option<UnjudgedAnswer>,
+    /// Whether cycling goes through a list of its own, as it was told last.
+    scoped: Option<bool>,
 }
 
 /// What an answer says of its model.
@@ -180,6 +182,14 @@ impl StateChecks {
                 format!("each command once, not `{}` again", twice.map_or("", |(_, one)| one.name.as_str()))
             });
         }
+        if let RpcSuccess::CycleModel(response) = success
+            && let Some(cycle) = &response.data
+            && let Some(before) = self.scoped.replace(cycle.is_scoped)
+            && !self.known.may_change_silently()
+        {
+            let what = "the same as before, as no command changes the list";
+            found.expect_same(Rule::CycleNext, "/data/isScoped", what, &before, &cycle.is_scoped);
+        }
         if let RpcSuccess::GetAvailableModels(list) = success {
             let models = &list.data.models;
             let twice = models.iter().enumerate().find(|(place, one)| models[..*place].contains(one));
@@ -191,6 +201,14 @@ impl StateChecks {
             let current = self.known.members.model().filter(|_| slot.is_unchanged_since(since));
             let is_current = |model: &&Model| current.is_some_and(|current| key(current) == key(model));
             let place = models.iter().position(|model| is_current(&model));
+            // A model without a key is in use, and in no list.
+            let is_sure = !at.cut && !self.known.may_change_silently();
+            if let (Some(current), true, true) = (current, models.is_empty(), is_sure) {
+                found.fail(
+                    Rule::ModelsSteady,
+                    format!("`{}`, which is in use, at /data/models", key(current)),
+                );
+            }
             if let (Some(current), Some(place), false) = (current, place, at.cut) {
                 let at = format!("/data/models/{place}");
                 let what = "the model that is in use, as it was told before";

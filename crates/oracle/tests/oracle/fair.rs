@@ -23,9 +23,15 @@ fn ahead(dialect: Dialect, members: &Value) -> Vec<Rule> {
     let run = Talk::new(dialect).ask("1", "prompt", "go").start().begin(&["go"]);
     let run = run.out(json!({ "type": "message_start", "message": started }));
     let run = run.out(update(step("text_start", json!({ "partial": partial }))));
-    let run = run.out(update(step("text_end", json!({ "content": "", "partial": shown }))));
-    let run = run.out(json!({ "type": "message_end", "message": shown }));
-    let run = run.out(json!({ "type": "turn_end", "message": shown, "toolResults": [] }));
+    // What `partial` has counted ahead is in what follows.
+    let mut later = shown.clone();
+    if let Some(usage) = members.get("usage") {
+        later["usage"] = usage.clone();
+    }
+    let end = step("text_end", json!({ "content": "", "partial": later }));
+    let run = run.out(json!({ "type": "message_update", "message": later, "assistantMessageEvent": end }));
+    let run = run.out(json!({ "type": "message_end", "message": later }));
+    let run = run.out(json!({ "type": "turn_end", "message": later, "toolResults": [] }));
     run.end().input_ends(1).broken(dialect)
 }
 
