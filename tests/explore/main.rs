@@ -1,15 +1,24 @@
 //! Random exploration: conversations of every kind in every dialect, one after another, until the time is used up.
 //!
 //! ```text
-//! cargo test --test explore -- --seconds 300 [--seed N] [--dialect D] [--front]
+//! cargo explore --seconds 300 [--seed N] [--dialect D] [--front | --peer pi@1.6]
 //! ```
 //!
 //! The seed is printed first and is fresh unless it is given. The first conversation that fails is shrunk and printed
 //! as a file for `tests/regressions`, where `cargo test --test engine regressions` plays it from then on. With `--front`, host and
 //! server speak different dialects, and the front translates; both sides are judged.
 
+//!
+//! With `--peer`, the conversations are played with a published agent instead, by `pi-rpc conform`, and nothing stops at a finding:
+//! what the oracle accuses it of is listed, for a person to judge. It is a defect of that agent, or a mistake of the oracle.
+
 #[path = "../front_support/mod.rs"]
 mod front_support;
+#[path = "../peer_support/install.rs"]
+mod install;
+mod peer;
+#[path = "../toolchain_support/mod.rs"]
+mod toolchain_support;
 
 use front_support::{DIALECTS, judge};
 use pi_rpc::oracle::random::Choices;
@@ -24,8 +33,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-const USAGE: &str =
-    "usage: cargo test --test explore -- --seconds SECONDS [--seed SEED] [--dialect DIALECT] [--front]";
+const USAGE: &str = "usage: cargo explore --seconds SECONDS [--seed SEED] [--dialect DIALECT] [--front | --peer PEER]";
 
 struct Options {
     time: Duration,
@@ -34,11 +42,20 @@ struct Options {
     dialect: Option<Dialect>,
     /// Whether the front stands between host and server.
     front: bool,
+    /// The published agent to play with, instead of this engine.
+    peer: Option<String>,
 }
 
 fn main() -> ExitCode {
     match options() {
         Ok(options) if options.front => explore_front(&options),
+        Ok(Options { time, seed, peer: Some(peer), .. }) => match peer::explore(&peer, time, seed) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("explore: {error}");
+                ExitCode::from(2)
+            }
+        },
         Ok(options) => explore(&options),
         Err(error) => {
             eprintln!("explore: {error}\n{USAGE}");
@@ -49,7 +66,8 @@ fn main() -> ExitCode {
 
 fn options() -> Result<Options, String> {
     let fresh = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let (mut time, mut seed, mut dialect, mut front) = (None, fresh, None, false);
+    let (mut time, mut seed, mut dialect) = (None, fresh, None);
+    let (mut front, mut peer) = (false, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         if name == "--front" {
@@ -63,10 +81,11 @@ fn options() -> Result<Options, String> {
             ("--dialect", _) => {
                 dialect = Some(Dialect::parse(&text).ok_or_else(|| format!("{text}: no dialect"))?)
             }
+            ("--peer", _) => peer = Some(text),
             _ => return Err(format!("{name}: no such option, or no whole number behind it")),
         }
     }
-    Ok(Options { time: time.ok_or("how many --seconds?")?, seed, dialect, front })
+    Ok(Options { time: time.ok_or("how many --seconds?")?, seed, dialect, front, peer })
 }
 
 fn explore(options: &Options) -> ExitCode {
