@@ -37,8 +37,9 @@ const SHOWN: usize = 400;
 /// What the page begins with.
 const HEAD: &str = "# Rules by example
 
-Each of the [rules](rules.md) with a fault that it finds: what came, what was expected, the same frame as it should be, and where the rule
-comes from. Generated from the planted faults and the lies in `tests/oracle`.
+Each of the [rules](rules.md) with a fault that it finds: what came, what was expected, the same frame as it should be, where the rule
+comes from, and which servers of the [scoreboard](../conformance/scoreboard.md) break it today. Generated from the planted faults and the
+lies in `tests/oracle`, and the results in `tests/peers`.
 ";
 
 #[test]
@@ -59,6 +60,7 @@ fn page() -> String {
     mutants.sort_by_key(|mutant| mutant.breaks.len());
     let planted: Vec<_> =
         mutants.iter().flat_map(|mutant| mutant.traces().map(move |name| (mutant, name))).collect();
+    let results = results();
     for area in Area::ALL {
         let _ = writeln!(page, "\n## {area}");
         for rule in RuleId::ALL.into_iter().filter(|rule| rule.about().area == area) {
@@ -72,10 +74,40 @@ fn page() -> String {
                 Example::of(rule, mutant.what.clone(), name.clone(), spoilt, valid(name))
             });
             let example = examples.next().or_else(|| lie(rule));
-            section(&mut page, rule, example.as_ref());
+            section(&mut page, rule, example.as_ref(), &results);
         }
     }
     page
+}
+
+/// The originals that were played with, each with the name of its page and its result.
+fn results() -> Vec<(String, Value)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/peers");
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut results: Vec<(String, Value)> = files
+        .filter_map(|path| {
+            let name = path.file_name()?.to_str()?.strip_suffix(".result.json")?.to_owned();
+            let is_original = !name.starts_with("pi-rpc");
+            is_original.then(|| (name, serde_json::from_slice(&fs::read(&path).unwrap()).unwrap()))
+        })
+        .collect();
+    results.sort_by(|one, other| one.0.cmp(&other.0));
+    results
+}
+
+/// The servers that break a rule today, each with a link to its page.
+fn broken_by(rule: RuleId, results: &[(String, Value)]) -> String {
+    let breaks = |result: &Value| {
+        let mut defects = result["defects"].as_array().into_iter().flatten();
+        defects.any(|defect| defect["rule"] == rule.as_str())
+    };
+    let of = results.iter().filter(|(_, result)| breaks(result));
+    let links: Vec<String> = of
+        .map(|(name, result)| {
+            format!("[{}](../conformance/{name}.md)", result["server"].as_str().unwrap_or(name))
+        })
+        .collect();
+    if links.is_empty() { "no server".to_owned() } else { links.join(", ") }
 }
 
 /// A lie that the rule finds.
@@ -120,7 +152,7 @@ impl Example {
     }
 }
 
-fn section(page: &mut String, rule: RuleId, example: Option<&Example>) {
+fn section(page: &mut String, rule: RuleId, example: Option<&Example>, results: &[(String, Value)]) {
     let about = rule.about();
     let tiers = DIALECTS.map(|name| {
         let tier = Dialect::parse(name).and_then(|dialect| rule.tier(dialect.base()));
@@ -128,7 +160,8 @@ fn section(page: &mut String, rule: RuleId, example: Option<&Example>) {
     });
     let sources: Vec<String> = Source::of(rule).iter().map(linked).collect();
     let _ = write!(page, "\n### {rule}\n\n{} Tiers: {}. ", about.sentence, tiers.join(", "));
-    let _ = writeln!(page, "Written in: {}.", sources.join("; "));
+    let _ = write!(page, "Written in: {}. ", sources.join("; "));
+    let _ = writeln!(page, "Broken today by {}.", broken_by(rule, results));
     let Some(example) = example else {
         let _ = writeln!(page, "\nNo conversation of `tests/oracle` breaks it alone.");
         return;
