@@ -5,6 +5,7 @@ mod alone;
 mod bless;
 mod peers;
 mod recipes;
+mod rule_pages;
 mod targets;
 mod upstream;
 mod weight;
@@ -26,7 +27,9 @@ usage: cargo bless [--all]        write everything anew that is generated and co
        cargo run -p xtask -- recipes [NAME...]
                                   follow the recipes of docs/contributing in a copy of the repository
        cargo run -p xtask -- alone [CRATE...]
-                                  build, test and document each crate by itself, with the features that it asks for";
+                                  build, test and document each crate by itself, with the features that it asks for
+       cargo run -p xtask -- rule-pages
+                                  a step of mdbook: make a page of each rule";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         "bless" => bless::run(rest),
         "peers" => peers::run(rest),
         "recipes" => recipes::run(rest),
+        "rule-pages" => rule_pages::run(rest),
         "upstream" => upstream::run(rest),
         "weight" => weight::run(rest),
         _ => Err(USAGE.to_owned()),
