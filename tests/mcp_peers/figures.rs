@@ -1,10 +1,10 @@
-//! Figures beside pi: a call, and the start of nine servers. They are told, and judge nothing.
+//! Figures beside pi: a call, and the start of eight servers. They are told, and judge nothing.
 
 use crate::{
     comparison::{both, configure, options, play, replaced, vendor},
     peer_support::{Agent, Kind},
     serve_support::{binary, of_type},
-    stdio_servers::{all_nine, prepare},
+    stdio_servers::{all_eight, prepare},
     toolchain_support::progress,
 };
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ fn call(kind: Kind) -> f64 {
     of_script["durationMs"].as_f64().unwrap() / CALLS as f64
 }
 
-/// The seconds from the start of the program to the end of the first prompt, which waits for nine servers.
+/// The seconds from the start of the program to the end of the first prompt, which waits for eight servers.
 fn start(kind: Kind, servers: &[(&str, Value)]) -> f64 {
     let home = tempfile::tempdir().unwrap();
     prepare(home.path());
@@ -58,7 +58,7 @@ fn start(kind: Kind, servers: &[(&str, Value)]) -> f64 {
 
 #[test]
 fn calls_and_starts_have_figures() {
-    let (Some(kinds), Some(servers)) = (both(), all_nine()) else { return };
+    let (Some(kinds), Some(servers)) = (both(), all_eight()) else { return };
     let name = |kind: Kind| if kind == Kind::Ours { "pi-rpc" } else { "pi 1.6.0" };
     for kind in kinds {
         let calls = median((0..TIMES).map(|_| call(kind)).collect());
@@ -70,7 +70,7 @@ fn calls_and_starts_have_figures() {
     for kind in kinds {
         let starts = median((0..TIMES).map(|_| start(kind, &servers)).collect());
         progress(&format!(
-            "{}: {starts:.2} s to the end of the first prompt with nine servers, median of {TIMES}",
+            "{}: {starts:.2} s to the end of the first prompt with eight servers, median of {TIMES}",
             name(kind)
         ));
     }

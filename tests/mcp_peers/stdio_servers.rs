@@ -1,4 +1,4 @@
-//! Nine servers of npm and PyPI over stdio.
+//! Eight servers of npm and PyPI over stdio.
 
 use crate::{
     comparison::{Call, both, compare, configure, options, play, replaced, settle, vendor},
@@ -37,8 +37,8 @@ fn of_pypi(programs: &Path, program: &str, arguments: &[&str]) -> Value {
     json!({ "command": programs.join(program), "args": arguments, "exposure": "direct" })
 }
 
-/// The entries of all nine, by name; `None`, with a note, where they cannot be had.
-pub fn all_nine() -> Option<Vec<(&'static str, Value)>> {
+/// The entries of all eight, by name; `None`, with a note, where they cannot be had.
+pub fn all_eight() -> Option<Vec<(&'static str, Value)>> {
     let (npm, pypi) = (node_packages()?, python_programs()?);
     let memory = json!({ "MEMORY_FILE_PATH": "HOME/memory.json" });
     let mut with_memory = of_npm(&npm, "mcp-server-memory", &[]);
@@ -52,7 +52,6 @@ pub fn all_nine() -> Option<Vec<(&'static str, Value)>> {
         ("fetch", of_pypi(&pypi, "mcp-server-fetch", &["--ignore-robots-txt", "--allow-private-ips"])),
         ("git", of_pypi(&pypi, "mcp-server-git", &["--repository", "HOME/repository"])),
         ("time", of_pypi(&pypi, "mcp-server-time", &["--local-timezone", "UTC"])),
-        ("sqlite", of_pypi(&pypi, "mcp-server-sqlite", &["--db-path", "HOME/data.db"])),
     ])
 }
 
@@ -142,19 +141,13 @@ fn calls(server: &str) -> Vec<Call> {
             "convert_time",
             json!({ "source_timezone": "Nowhere", "time": "12:00", "target_timezone": "Asia/Tokyo" }),
         )],
-        "sqlite" => vec![
-            ("create_table", json!({ "query": "CREATE TABLE t (a INTEGER)" })),
-            ("write_query", json!({ "query": "INSERT INTO t VALUES (7)" })),
-            ("read_query", json!({ "query": "SELECT a FROM t" })),
-            ("read_query", json!({ "query": "DROP TABLE t" })),
-        ],
         _ => Vec::new(),
     }
 }
 
 #[test]
-fn nine_servers_give_the_same() {
-    let Some(servers) = all_nine() else { return };
+fn eight_servers_give_the_same() {
+    let Some(servers) = all_eight() else { return };
     for (server, entry) in servers {
         compare(server, &entry, &calls(server), prepare);
     }
@@ -165,19 +158,19 @@ fn nine_servers_give_the_same() {
 const SCRIPT: &str = "\
 const names = ALL_TOOLS.map((tool) => tool.name).filter((name) => name.startsWith('mcp__')).sort();
 text(names);
-const [sum, graph, tables] = await Promise.all([
+const [sum, graph, time] = await Promise.all([
   tools.mcp__everything__get_sum({ a: 1, b: 2 }),
   tools.mcp__memory__read_graph({}),
-  tools.mcp__sqlite__list_tables({}),
+  tools.mcp__time__convert_time({ source_timezone: 'UTC', time: '12:00', target_timezone: 'UTC' }),
 ]);
-text(sum); text(graph); text(tables);
+text(sum); text(graph); text(time);
 const failed = await Promise.allSettled([tools.mcp__filesystem__read_text_file({ path: '/etc/hostname' })]);
 return failed.map((it) => [it.status, it.value?.isError]);";
 
 #[cfg(feature = "codemode")]
 #[test]
-fn scripts_reach_all_nine_alike() {
-    let Some(servers) = all_nine() else { return };
+fn scripts_reach_all_eight_alike() {
+    let Some(servers) = all_eight() else { return };
     let Some(kinds) = both() else { return };
     let outputs = kinds.map(|kind| {
         let home = tempfile::tempdir().unwrap();
@@ -214,5 +207,5 @@ fn scripts_reach_all_nine_alike() {
     });
     let [theirs, ours] = outputs;
     assert_eq!(ours, theirs);
-    progress(&format!("nine servers from one script: {} nested calls alike", ours.2.len()));
+    progress(&format!("eight servers from one script: {} nested calls alike", ours.2.len()));
 }
