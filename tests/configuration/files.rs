@@ -6,7 +6,12 @@ use pi_rpc::{
         Config, Directories, Environment, Package, Settings, catalogue::BUILT_IN, models_file,
         pattern::full_id, sessions_folder, settings,
     },
-    model::{http::HttpOptions, http_options::Transport, request::RequestOptions, retry::RetryPolicy},
+    model::{
+        http::HttpOptions,
+        http_options::{CacheWarming, Transport},
+        request::RequestOptions,
+        retry::RetryPolicy,
+    },
     protocol::{Dialect, InterruptMode, QueueMode, ThinkingLevel},
 };
 use serde_json::{Value, json};
@@ -221,6 +226,15 @@ fn settings_set_timeouts_and_retries() {
         of(json!({ "httpIdleTimeoutMs": "disabled", "retry": { "provider": { "timeoutMs": 0 } } })),
         options(Duration::MAX, Duration::MAX, 2, Some(millis(60_000)))
     );
+}
+
+#[test]
+fn wrong_cache_warming_is_off() {
+    let chosen = |settings: Value| read_settings(&settings, "s.json").cache_warming;
+    assert_eq!(chosen(json!({})), None);
+    assert_eq!(chosen(json!({ "cacheWarming": "streaming" })), Some(CacheWarming::Streaming));
+    let (settings, warnings) = Settings::read(r#"{"cacheWarming": "of"}"#, Path::new("s.json"));
+    assert_eq!((settings.cache_warming, warnings.len()), (Some(CacheWarming::Off), 1));
 }
 
 #[test]

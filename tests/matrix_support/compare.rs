@@ -33,8 +33,13 @@ const ABOVE: &str = "pi adds it above its APIs; provider_requests.rs compares it
 const MISTRAL_IDS: &str =
     "ids that Mistral does not accept become others in every answer, pi sends its own as they are";
 
+const BLIND: &str = "images become text for a model that sees none, pi leaves that to the gateway";
+const ESTIMATE: &str = "the estimate of the input leaves out the names of tools";
+const NO_ROOM: &str = "a limit that leaves no room for the least thinking: pi asks for it, which is refused";
+const LEAST: &str = "the least that the service accepts";
+
 /// All differences that are meant. Each that is not of this comparison is in `docs/explanation/differences.md`.
-const MEANT: [Meant; 20] = [
+const MEANT: &[Meant] = &[
     ("anthropic-messages", "", "/fallbacks", "another model at another price is not asked for"),
     ("anthropic-messages", "openrouter", "header authorization", "the form that OpenRouter documents"),
     ("anthropic-messages", "openrouter", "header x-api-key", "the form that OpenRouter documents"),
@@ -60,6 +65,28 @@ const MEANT: [Meant; 20] = [
     ("pi-messages", "", "/context/messages", "failed answers and changes are not told to the gateway"),
     ("pi-messages", "", "/options/cacheRetention", UNCACHED),
     ("pi-messages", "", "/options/sessionId", UNCACHED),
+    ("pi-messages", "", "/context/messages/*/content", BLIND),
+    ("pi-messages", "", "/context/messages/*/content/*/data", BLIND),
+    ("pi-messages", "", "/context/messages/*/content/*/mimeType", BLIND),
+    ("pi-messages", "", "/context/messages/*/content/*/text", BLIND),
+    ("pi-messages", "", "/context/messages/*/content/*/type", BLIND),
+    ("anthropic-messages", "", "/max_tokens", ESTIMATE),
+    ("azure-openai-responses", "", "/max_output_tokens", ESTIMATE),
+    ("bedrock-converse-stream", "", "/inferenceConfig/maxTokens", ESTIMATE),
+    ("mistral-conversations", "", "/max_tokens", ESTIMATE),
+    ("openai-completions", "", "/max_completion_tokens", ESTIMATE),
+    ("openai-completions", "", "/max_tokens", ESTIMATE),
+    ("openai-responses", "", "/max_output_tokens", ESTIMATE),
+    ("anthropic-messages", "vercel-ai-gateway", "/thinking", NO_ROOM),
+    ("anthropic-messages", "vercel-ai-gateway", "header anthropic-beta", NO_ROOM),
+    ("google-generative-ai", "", "/generationConfig/thinkingConfig/thinkingBudget", LEAST),
+    (
+        "google-generative-ai",
+        "",
+        "/generationConfig/thinkingConfig/thinkingLevel",
+        "the words of the catalogue",
+    ),
+    ("google-vertex", "", "/generationConfig/thinkingConfig/thinkingBudget", LEAST),
 ];
 
 /// The entry for a member, and its reason.

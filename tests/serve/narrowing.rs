@@ -136,10 +136,11 @@ fn narrowing_settings() -> [(&'static str, Value); 4] {
 const OTHER_SETTINGS: &str = "/defaultProvider /defaultModel /modelRoles/default /defaultThinkingLevel \
     /modelThinkingLevels /steeringMode /queueMode /followUpMode /interruptMode /compaction/enabled \
     /compaction/reserveTokens /compaction/keepRecentTokens /compaction/modelOverrides /branchSummary/reserveTokens \
-    /npmCommand /retry/maxAgentDelayMs /retry/enabled /retry/maxRetries /retry/baseDelayMs \
+    /cacheWarming /npmCommand /retry/maxAgentDelayMs /retry/enabled /retry/maxRetries /retry/baseDelayMs \
     /retry/maxDelayMs /retry/provider/maxRetries /retry/provider/maxRetryDelayMs /retry/provider/timeoutMs \
-    /thinkingBudgets /sessionDir /shellPath /shellCommandPrefix /extensions /packages /passKeys /images/autoResize \
-    /codemode/mode /codemode/inlineBudget /skills /prompts /httpProxy /httpIdleTimeoutMs /tasks/todoClearDelay";
+    /thinkingBudgets /transport /websocketConnectTimeoutMs /websockets /sessionDir /shellPath /shellCommandPrefix \
+    /extensions /packages /passKeys /images/autoResize /codemode/mode /codemode/inlineBudget /skills /prompts \
+    /httpProxy /httpIdleTimeoutMs /tasks/todoClearDelay";
 
 #[test]
 fn wrong_narrowing_setting_is_refused() {

@@ -383,7 +383,11 @@ impl SettingsFile<'_> {
             packages: self.packages(),
             default_project_trust: self.default_project_trust(),
             pass_keys: self.value("/passKeys").unwrap_or_default(),
-            cache_warming: self.value("/cacheWarming"),
+            cache_warming: match self.object.get("cacheWarming") {
+                None | Some(Value::Null) => None,
+                // What cannot be read costs nothing.
+                Some(_) => Some(self.value("/cacheWarming").unwrap_or_default()),
+            },
             http_proxy: self.value("/httpProxy").filter(|url: &String| !url.trim().is_empty()),
             npm_command: self.value("/npmCommand").filter(|words: &Vec<String>| !words.is_empty()),
             resizes_images: self.value("/images/autoResize"),
