@@ -83,6 +83,7 @@ fn request<const API: usize>(bencher: Bencher, turns: usize) {
         level: ThinkingLevel::Off,
         system_prompt: &call.system_prompt,
         messages: &call.messages,
+        has_system_messages: false,
         tools: &call.tools,
         forced_tool: None,
         session_id: &call.session_id,

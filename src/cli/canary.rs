@@ -206,9 +206,9 @@ impl Canary<'_> {
 
     /// Finds the frame that broke the client, and whether the front cures it.
     fn explain(&self, outcomes: &mut [Outcome]) -> Result<(), Failed> {
-        let passing =
+        let mut passing =
             outcomes.iter().filter(|it| it.has_passed() && matches!(it.subject.kind, Kind::Release(_)));
-        let mut known = passing.last().map(|it| it.subject.spoken.dialect).or(self.options.speak);
+        let mut known = passing.next_back().map(|it| it.subject.spoken.dialect).or(self.options.speak);
         for outcome in outcomes.iter_mut().filter(|it| !it.has_passed()) {
             let speaks = match self.options.speak.or(known) {
                 Some(dialect) => vec![dialect],

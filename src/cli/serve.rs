@@ -141,7 +141,7 @@ fn resolve(
     log::set_secrets(secrets.clone());
     process_privacy::hide(secrets, &environment, options.api_key.is_some());
     let limits = TokenLimits::none();
-    let session = session_with_servers(config, &options, arguments, directory, &environment, &limits)?;
+    let mut session = session_with_servers(config, &options, arguments, directory, &environment, &limits)?;
     // An extension may have such an option. The older versions ignore what they do not know. Source: pi 1.6.0, observed.
     if dialect.base() == Base::Pi1 {
         let has_none = session.extension_setup.extensions.is_empty();

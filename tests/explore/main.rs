@@ -33,7 +33,8 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-const USAGE: &str = "usage: cargo explore --seconds SECONDS [--seed SEED] [--dialect DIALECT] [--front | --peer PEER]";
+const USAGE: &str =
+    "usage: cargo explore --seconds SECONDS [--seed SEED] [--dialect DIALECT] [--front | --peer PEER]";
 
 struct Options {
     time: Duration,

@@ -11,8 +11,7 @@ use crate::{
 use pi_rpc_protocol::{
     AgentSessionEventKind, AssistantContent, Emission, EventHook, ExtensionEvent, ExtensionFault,
     ExtensionMcpServer, ExtensionMcpServers, ExtensionRegister, ExtensionRegisterVirtualModel, FromExtension,
-    JsonObject, ObservedStep,
-    ObservedUpdate, Outbound, Step, errors,
+    JsonObject, ObservedStep, ObservedUpdate, Outbound, Step, errors,
 };
 
 impl ExtensionHost {

@@ -137,9 +137,10 @@ mod tests {
     fn request_behind_answer_has_new_items_alone() {
         let (one, two) =
             (json!({"role": "user", "content": "one"}), json!({"role": "user", "content": "two"}));
-        let held = Continuation::behind(&body(&[one.clone()]), answer("Yes.")).expect("an answer with an id");
+        let held = Continuation::behind(&body(std::slice::from_ref(&one)), answer("Yes."))
+            .expect("an answer with an id");
         let next = held.shortened(&body(&[one.clone(), said("Yes."), two.clone()]));
-        let mut expected = body(&[two.clone()]);
+        let mut expected = body(std::slice::from_ref(&two));
         expected["previous_response_id"] = "resp_1".into();
         assert_eq!(next, Some(expected));
         assert_eq!(held.shortened(&body(&[one.clone(), said("No."), two.clone()])), None);

@@ -15,12 +15,15 @@ use crate::{
 use pi_rpc_protocol::{AssistantMessage, JsonObject, Model, SystemMessage};
 use serde_json::{Value, json};
 
+/// Declares tools as items have them.
+pub type Declaration<'a> = dyn Fn(&[ToolSpec]) -> Vec<Value> + 'a;
+
 /// What the input has beside the conversation.
 pub struct InputParts<'a> {
     /// The instructions and tools at the beginning.
     pub opening: &'a Opening<'a>,
     /// Declares tools; `None`: they are not part of the input.
-    pub offered: Option<&'a dyn Fn(&[ToolSpec]) -> Vec<Value>>,
+    pub offered: Option<&'a Declaration<'a>>,
     /// The effort of the answer, named by an item of its own as those of earlier answers; `None`: no items name efforts.
     pub effort: Option<&'a str>,
 }
@@ -72,7 +75,7 @@ const MORE_TOOLS: &str = "This is an incremental tools update. Previously declar
 /// removals are told as text.
 struct DeclaredTools<'a> {
     /// Declares tools; `None`: they are not part of the input.
-    offered: Option<&'a dyn Fn(&[ToolSpec]) -> Vec<Value>>,
+    offered: Option<&'a Declaration<'a>>,
     /// The role of the instructions.
     instructor: &'a str,
     /// Whether there are none.

@@ -92,7 +92,7 @@ pub(super) fn body(request: &ModelRequest<'_>, variant: Variant<'_>) -> JsonObje
     let tools = if features.tools_as_items { Vec::new() } else { offered(request.tools) };
     let mut body = JsonObject::new();
     body.insert("model".into(), variant.model.into());
-    let offered: Option<&dyn Fn(&[ToolSpec]) -> Vec<Value>> =
+    let offered: Option<&input::Declaration<'_>> =
         if features.tools_as_items { Some(&offered) } else { None };
     let parts = InputParts { opening: &opening, offered, effort: variant.item_effort };
     body.insert("input".into(), input(request, parts).into());
