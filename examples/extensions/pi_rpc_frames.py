@@ -109,6 +109,9 @@ class Cost(TypedDict):
 Model = Dict[str, Any]
 """Model that can be selected, with everything needed to send requests to it."""
 
+InputKind = Literal["text", "image"]
+"""Kind of input of a model: text or images."""
+
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
 """Amount of thinking before an answer, in rising order from `off`."""
 
@@ -274,8 +277,8 @@ ToExtension = Union[
 """Frame that the server writes to the stdin of an extension: one JSON object per line, ended by a line feed."""
 
 class ExtensionHello(TypedDict):
-    """First frame to an extension. The extension answers with `register`; only `error`, `register_provider` and
-    `unregister_provider` may come before that."""
+    """First frame to an extension. The extension answers with `register`; only `error`, `register_provider`,
+    `unregister_provider`, `register_virtual_model` and `unregister_virtual_model` may come before that."""
     type: Literal["hello"]
     protocol: Count
     dialect: str
@@ -394,6 +397,7 @@ HookEvent = Union[
     "ProviderStreamHook",
     "UserBashHook",
     "ResourcesHook",
+    "ModelRouteHook",
 ]
 """Name and data of a hook."""
 
@@ -565,6 +569,27 @@ class ContextHook(TypedDict):
     type: Literal["context"]
     messages: List[AgentMessage]
 
+class ModelRouteHook(TypedDict):
+    """A request is about to be made with a virtual model. `route` names the model that it is sent to; without it
+    the request fails. Sent to the extension that has registered the virtual model, whether it registered for the
+    hook or not."""
+    type: Literal["model_route"]
+    model: Model
+    thinkingLevel: ThinkingLevel
+    reason: RouteReason
+    failed: NotRequired[AgentMessage]
+    messages: List[AgentMessage]
+
+RouteReason = Literal["user", "continuation", "retry", "direct"]
+"""Reason for a request with a virtual model: a message of the user, any other request of a run, a retry, or a
+request outside of a run."""
+
+class ModelRoute(TypedDict):
+    """Model that a request with a virtual model is sent to."""
+    provider: str
+    modelId: str
+    thinkingLevel: ThinkingLevel
+
 class MessageEndHook(TypedDict):
     """A message is complete. `messages`, with one message of the same role, replaces it."""
     type: Literal["message_end"]
@@ -641,6 +666,8 @@ FromExtension = Union[
     "ExtensionComplete",
     "ExtensionRegisterProvider",
     "ExtensionUnregisterProvider",
+    "ExtensionRegisterVirtualModel",
+    "ExtensionUnregisterVirtualModel",
     "ExtensionWithdraw",
 ]
 """Frame that an extension may write to its stdout: one JSON object per line, ended by a line feed."""
@@ -730,6 +757,7 @@ HookName = Literal[
     "provider_stream_event",
     "user_bash",
     "resources_discover",
+    "model_route",
 ]
 """Name of a hook."""
 
@@ -772,6 +800,7 @@ class HookResult(TypedDict):
     label: NotRequired[str]
     skillPaths: NotRequired[List[str]]
     promptPaths: NotRequired[List[str]]
+    route: NotRequired[ModelRoute]
     entries: NotRequired[List[AddedEntry]]
     continues: NotRequired[bool]
 
@@ -1113,6 +1142,27 @@ class ExtensionUnregisterProvider(TypedDict):
     type: Literal["unregister_provider"]
     id: NotRequired[str]
     name: str
+
+class ExtensionRegisterVirtualModel(TypedDict):
+    """Adds or changes a virtual model: a model that can be selected, whose requests the extension routes to others
+    by `model_route`. If sent before `register`, it can be selected as the first model of the session."""
+    type: Literal["register_virtual_model"]
+    id: NotRequired[str]
+    provider: str
+    modelId: str
+    name: str
+    thinkingLevels: NotRequired[List[ThinkingLevel]]
+    contextWindow: NotRequired[Count]
+    maxTokens: NotRequired[Count]
+    input: NotRequired[List[InputKind]]
+    path: NotRequired[str]
+
+class ExtensionUnregisterVirtualModel(TypedDict):
+    """Removes a virtual model."""
+    type: Literal["unregister_virtual_model"]
+    id: NotRequired[str]
+    provider: str
+    modelId: str
 
 class ExtensionWithdraw(TypedDict):
     """Withdraws an action: `compact`, `complete`, `call_tool`, `run_tool` or `wait_for_idle`. Its response follows

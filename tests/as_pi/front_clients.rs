@@ -12,12 +12,12 @@ use std::{env, fs, os::unix::fs::PermissionsExt as _, path::Path, process::Comma
 const BINARY: &str = env!("CARGO_BIN_EXE_pi-rpc");
 
 #[test]
-fn client_of_0_52_drives_1_6_through_front() {
+fn client_of_0_52_drives_pi() {
     drives("0.52.12", "pi");
 }
 
 #[test]
-fn client_of_0_73_drives_1_6_through_front() {
+fn client_of_0_73_drives_pi() {
     drives("0.73.1", "pi@0.73");
 }
 

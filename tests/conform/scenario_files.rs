@@ -92,7 +92,7 @@ fn invalid_file_is_reported_with_place() {
         ),
         (
             with(json!([{ "expect": { "a": { "$some": 1 } } }])),
-            "scenario error at steps[0]: `expect`: `$some` is none of $any, $absent, $prefix, $contains, $one, $not",
+            "scenario error at steps[0]: `expect`: `$some` is none of $any, $absent, $prefix, $contains, $reason, $one, $not",
         ),
         (
             with(json!([{ "expect": [] }])),

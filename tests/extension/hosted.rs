@@ -52,7 +52,9 @@ fn errors(frames: &[Value]) -> Vec<(&str, &str, &str)> {
 #[test]
 fn extension_host_gets_files_and_server_options() {
     let keeps = r#"printf '%s' "$line" > hello; cp "$3" main; echo "$1 $2 $PI_CODING_AGENT $PI_RPC_EXTENSION ${PI_RPC_CACHE#"${3%main.mjs}"} ${PI_RPC_PROGRAM##*/} ${PI_RPC_TYPE_STRIPPER##*/}" > variables"#;
-    let keeps = format!("{keeps}\n{REGISTERS}");
+    let registers =
+        r#"say '{"type":"register","flags":[{"name":"plan","takesValue":false}]}'; await nothing"#;
+    let keeps = format!("{keeps}\n{registers}");
     let files = ["a.ts", "b/index.js", ".pi/agent/extensions/c.ts"];
     let mut server = server(Dialect::Pi1, &keeps, &files, &["-e", "a.ts", "--plan", "-e", "./b"]);
     assert_eq!(errors(&beginning(&mut server)), []);

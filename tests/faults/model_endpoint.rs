@@ -276,7 +276,7 @@ impl Talk {
         Self::under(&json!({ "retry": retry }), base, api, options, environment)
     }
 
-    /// With these settings.
+    /// With these settings. Answers come as server-sent events: WebSockets have tests of their own.
     pub fn under(
         settings: &Value,
         base: &str,
@@ -294,7 +294,9 @@ impl Talk {
             "baseUrl": base, "apiKey": key, "api": api, "headers": headers, "models": [{ "id": "model", "contextWindow": 1_000_000_000 }],
         } } });
         write_models_file(dir.path(), DIALECT, &models);
-        write_agent_file(dir.path(), DIALECT, "settings.json", settings);
+        let mut settings = settings.clone();
+        settings["transport"] = "sse".into();
+        write_agent_file(dir.path(), DIALECT, "settings.json", &settings);
         let mut command = command(binary(), dir.path());
         command.args(["serve", "--dialect", DIALECT.as_str(), "--model", "fake/model"]);
         command.args(["--session-dir", "sessions"]).args(options).envs(environment.iter().copied());

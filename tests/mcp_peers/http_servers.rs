@@ -134,7 +134,7 @@ fn with_words(words: Words, home: &Path) -> Command {
 }
 
 #[test]
-fn login_of_npm_server_is_made_and_shared() {
+fn login_of_npm_server_is_shared() {
     let Some(theirs) = peer("1.6.0") else { return };
     let file = "sdk/dist/esm/examples/server/simpleStreamableHttp.js";
     let ports = ["MCP_PORT", "MCP_AUTH_PORT"];

@@ -15,7 +15,7 @@ enum Gets {
 }
 
 /// The files that start processes, with how many places in them do so.
-const PLACES: [(&str, usize, Gets); 22] = [
+const PLACES: [(&str, usize, Gets); 25] = [
     // The watcher of processes, which gets none.
     ("processes/process_watcher.rs", 1, Gets::Named),
     // A server of `mcp.json`, or of an ACP client.
@@ -42,6 +42,12 @@ const PLACES: [(&str, usize, Gets); 22] = [
     ("inspect/command_source.rs", 1, Gets::All),
     // The server behind a front, which the user starts with it.
     ("cli/front/server.rs", 1, Gets::All),
+    // The server that a link is in front of, in place of this program.
+    ("cli/front/link.rs", 1, Gets::All),
+    // npm and Node.js, for releases that clients are tried with.
+    ("cli/canary/releases.rs", 3, Gets::NoKeys),
+    // A client's tests. The servers that they start get no keys: `cli/canary/place.rs`.
+    ("cli/canary/trial.rs", 1, Gets::All),
     // The server of a test, and the judgement of what was said to it.
     ("client/testing/mod.rs", 1, Gets::All),
     ("client/testing/judgement.rs", 1, Gets::All),

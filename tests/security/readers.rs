@@ -63,6 +63,16 @@ const READERS: &[(&str, &str, &str)] = &[
         "`MAX_LINE` bytes a line, `MAX_LINES` together",
     ),
     ("codemode/worker.rs", "input.read_line(&mut line)", "its own user's lines; `MAX_ADDRESSES` bytes"),
+    ("cli/canary.rs", "std::fs::read_to_string(path)", "a script that the user names"),
+    ("cli/canary/blame.rs", "BufReader::new);", "`LONGEST` bytes a line, `take`"),
+    ("cli/canary/blame.rs", "take(LONGEST).read_until(", "`LONGEST` bytes a line, `take`"),
+    ("cli/canary/blame.rs", "BufReader::new(File::open(path).ok()?)", "the judge's own limit of a line"),
+    (
+        "cli/canary/releases.rs",
+        "fs::read_to_string(home.join",
+        "the manifest of a package that npm has installed",
+    ),
+    ("cli/canary/trial.rs", "file.take(TAIL).read_to_end(", "`TAIL` bytes, `take`"),
     ("cli/front/pipes.rs", "LineSplitter::new(FRAME_LIMIT)", "`FRAME_LIMIT` bytes a line"),
     ("cli/front/pipes.rs", "from.read(&mut chunk)", "`UNBLOCKED` bytes"),
     (

@@ -368,7 +368,7 @@ fn closed_streams_are_resumed_at_their_place() {
 }
 
 #[test]
-fn session_over_http_is_deleted_at_its_end() {
+fn session_over_http_is_deleted() {
     let script = json!({ "tools": [{ "name": "t" }] });
     let (_mock, mut server) = over_http(&script, json!([call("mcp__s__t", json!({})), ends()]));
     assert_eq!(results(&server.run("go")), [("{}".to_owned(), false)]);

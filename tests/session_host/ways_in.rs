@@ -239,6 +239,7 @@ fn rows() -> Vec<(&'static str, Way)> {
         ("extension command path", Harmless("says where a command comes from")),
         ("extension model_call sessionId", Harmless("is said to the extension")),
         ("extension register_provider path", Harmless("says where a provider comes from")),
+        ("extension register_virtual_model path", Harmless("says where a model comes from")),
         ("extension switch_session sessionPath", GUARDED),
         ("extension new_session parentSession", Harmless("is noted in the new session, and not read")),
     ]

@@ -77,7 +77,7 @@ mod tests {
         );
         let found: Vec<_> =
             unhonoured_in(&settings).into_iter().map(|(path, setting)| (path, setting.effect)).collect();
-        assert_eq!(found, [("theme", Effect::Screen), ("selfUpdateCommand", Effect::Missing)]);
+        assert_eq!(found, [("selfUpdateCommand", Effect::Missing), ("theme", Effect::Screen)]);
         let text = missing_text(&settings).expect("a text");
         assert!(text.starts_with("settings that are not honoured: selfUpdateCommand ("), "{text}");
         assert_eq!(missing_text(&read(json!({ "transport": "sse" }))), None);

@@ -107,7 +107,7 @@ fn cases() -> Vec<Case> {
                 json!({"type": "response.created", "response": {}}),
                 json!({"type": "error", "code": "rate_limit_exceeded", "message": "Zu schnell. 🎈"}),
             ],
-            "error rate_limit_exceeded: Zu schnell. 🎈",
+            "error Error Code rate_limit_exceeded: Zu schnell. 🎈",
         ),
         (
             "an item that comes at its end alone",

@@ -1,10 +1,13 @@
 //! Releases of pi: which npm has, and their installation.
 
+use pi_rpc_files::secrets::ChildEnvironment;
+use pi_rpc_processes::line_reader::read_beginning;
 use serde_json::Value;
 use std::{
-    env, fs,
+    env, fs, io,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
+    thread,
 };
 
 /// The packages of agents, and the releases that were measured.
@@ -153,17 +156,26 @@ fn install(folder: &Path, packages: &[&str]) -> Result<(), String> {
     output(npm.arg("--prefix").arg(folder).args(packages)).map(drop)
 }
 
+/// The most bytes of what a program prints, and of its errors.
+const MOST_PRINTED: u64 = 4 << 20;
+
 /// Standard output of a command that succeeds.
 fn output(command: &mut Command) -> Result<String, String> {
     let shown = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| format!("cannot start {shown}: {error}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => {
-            let told = String::from_utf8_lossy(&output.stderr);
-            Err(format!("{shown}: {}: {}", output.status, told.trim().lines().last().unwrap_or_default()))
-        }
+    let failed = |error: io::Error| format!("cannot start {shown}: {error}");
+    ChildEnvironment::default().withhold_keys(command);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let errors = thread::spawn(move || stderr.map(|it| read_beginning(it, MOST_PRINTED)));
+    let told = stdout.map(|it| read_beginning(it, MOST_PRINTED)).transpose().map_err(failed)?;
+    let status = child.wait().map_err(failed)?;
+    if status.success() {
+        return Ok(String::from_utf8_lossy(&told.unwrap_or_default()).into_owned());
     }
+    let errors = errors.join().ok().flatten().and_then(Result::ok).unwrap_or_default();
+    let errors = String::from_utf8_lossy(&errors);
+    Err(format!("{shown}: {status}: {}", errors.trim().lines().last().unwrap_or_default()))
 }
 
 #[cfg(test)]

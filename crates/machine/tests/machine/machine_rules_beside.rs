@@ -114,9 +114,9 @@ fn retry(attempt: u64, delay: u64, error: &str) -> Talk {
 fn retry_ends(success: bool, attempt: u64) -> Frame {
     match success {
         true => Out(json!({ "type": "auto_retry_end", "success": true, "attempt": attempt })),
-        false => {
-            Out(json!({ "type": "auto_retry_end", "success": false, "attempt": attempt, "finalError": "e" }))
-        }
+        false => Out(
+            json!({ "type": "auto_retry_end", "success": false, "attempt": attempt, "finalError": "Retry cancelled" }),
+        ),
     }
 }
 
@@ -148,10 +148,10 @@ fn answers() -> Vec<Row> {
         "Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.";
     let unordered = || {
         Talk::of(vec![
-            ("state", ask("1", "get_session_stats")),
-            ("abort", ask("2", "cycle_model")),
+            ("export", ask("1", "export_html")),
+            ("cycle", ask("2", "cycle_model")),
             ("second", said("2", "cycle_model", json!(null))),
-            ("first", refused("1", "get_session_stats", "e")),
+            ("first", refused("1", "export_html", "e")),
         ])
     };
     let compacting = Talk::of(vec![

@@ -124,8 +124,9 @@ mod tests {
 
     fn said(text: &str) -> Value {
         json!({
-            "type": "message", "role": "assistant", "status": "completed", "id": "msg_1",
+            "type": "message", "role": "assistant",
             "content": [{"type": "output_text", "text": text, "annotations": []}],
+            "status": "completed", "id": "msg_1",
         })
     }
 

@@ -11,6 +11,7 @@ fn documented_rules_are_judged_in_module() {
         "machine/src",
         "machine/src/machine",
         "machine/src/checks",
+        "machine/src/checks/partial_message",
         "oracle/src",
         "oracle/src/judge",
         "oracle/src/shared_wire",

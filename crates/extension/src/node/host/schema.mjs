@@ -39,6 +39,7 @@ export const RUN_HOOKS = [
   "before_provider_headers",
   "after_provider_response",
   "provider_stream_event",
+  "model_route",
 ];
 
 /** Events whose handlers the server awaits, as pi does. */
@@ -97,6 +98,8 @@ export const ACTION_STRINGS = {
   complete: ["provider!", "modelId!", "systemPrompt", "level"],
   register_provider: ["name!", "path"],
   unregister_provider: ["name!"],
+  register_virtual_model: ["provider!", "modelId!", "name!", "path"],
+  unregister_virtual_model: ["provider!", "modelId!"],
 };
 
 /** The members of each action that are booleans. */
