@@ -1,7 +1,7 @@
 //! Exports the reference of hooks as Markdown: event, effective members of the result, and an example for each.
 
 use super::{
-    json::pretty,
+    json::laid_out,
     json_schema::part_schema,
     page::Examples,
     parts::{Part, ref_name, target_name},
@@ -77,11 +77,14 @@ pub fn hook_reference(dialect: Dialect) -> String {
                 );
             }
         }
-        let frames = format!("{}\n{}", pretty(request), pretty(answer));
+        let frames = format!("{}\n{}", laid_out(request, WIDTH), laid_out(answer, WIDTH));
         let _ = write!(out, "\nExample:\n\n```json\n{frames}\n```\n");
     }
     out.trim_end().to_owned()
 }
+
+/// The longest line of an example, in characters.
+const WIDTH: usize = 110;
 
 const OPENING: &str = "\
 # Hooks
