@@ -31,8 +31,8 @@ const GENERATED: [&str; 12] = [
     "sdk/typescript/src/generated",
 ];
 
-/// The most lines that these may have.
-const LINES: usize = 60_000;
+/// The most lines that these may have. The aim is 60,000: frames of virtual models and of registered MCP servers came since.
+const LINES: usize = 60_200;
 
 /// Crates by their ids, each with those that it is compiled with.
 type Graph = BTreeMap<String, Vec<String>>;
