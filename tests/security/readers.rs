@@ -72,6 +72,7 @@ const READERS: &[(&str, &str, &str)] = &[
         "fs::read_to_string(home.join",
         "the manifest of a package that npm has installed",
     ),
+    ("cli/canary/releases.rs", "read_beginning(it, MOST_PRINTED)", "`MOST_PRINTED` bytes"),
     ("cli/canary/trial.rs", "file.take(TAIL).read_to_end(", "`TAIL` bytes, `take`"),
     ("cli/front/pipes.rs", "LineSplitter::new(FRAME_LIMIT)", "`FRAME_LIMIT` bytes a line"),
     ("cli/front/pipes.rs", "from.read(&mut chunk)", "`UNBLOCKED` bytes"),

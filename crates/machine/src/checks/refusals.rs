@@ -70,6 +70,7 @@ impl Refusals {
             }
             Some(_) => None,
             // What has no way to fail.
+            None if speaks_of_limit(error) => None,
             None if is_everywhere(kind) && (kind.is_read() || kind.is_control()) && !at.met.closing => {
                 Some(format!("a `{kind}` to succeed"))
             }
@@ -120,6 +121,11 @@ fn misfit(
         }
         _ => None,
     }
+}
+
+/// Whether a server says that there was too much of something: sizes and rates are its own, and any command may be refused by them.
+fn speaks_of_limit(error: &str) -> bool {
+    ["at most", "limit", "too many", "too long", "too large"].iter().any(|words| error.contains(words))
 }
 
 /// Whether every dialect has the command, so that no version of a server lacks it.
