@@ -103,7 +103,11 @@ mod tests {
 
     #[test]
     fn contradiction_changes_nothing() {
-        let lines = [r#"{"type":"get_entries"}"#, r#"{"type":"negotiate_protocol","protocolVersion":2}"#];
+        let lines = [
+            r#"{"type":"get_entries"}"#,
+            r#"{"type":"fork","entryId":"e"}"#,
+            r#"{"type":"negotiate_protocol","protocolVersion":2}"#,
+        ];
         assert_eq!(shown(&lines), Some(Dialect::Pi1));
     }
 }
