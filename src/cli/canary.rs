@@ -23,7 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 use subjects::{Kind, Subject, family};
-use trial::{Ending, Trial, play};
+use trial::{ClientExit, Trial, play};
 
 /// Options of `pi-rpc canary`.
 #[derive(Args)]
@@ -170,15 +170,15 @@ pub struct Outcome {
 
 impl Outcome {
     fn has_passed(&self) -> bool {
-        self.trial.ending == Ending::Passed && !self.trial.recordings.is_empty()
+        self.trial.exit == ClientExit::Passed && !self.trial.recordings.is_empty()
     }
 
     /// The reason of a failure, in one line.
     fn reason(&self) -> String {
-        match self.trial.ending {
-            Ending::Passed => "the client passed without pi: it never started it".to_owned(),
-            Ending::Failed(code) => format!("the client exited with {code}"),
-            Ending::TimedOut => "the client did not come to an end in time".to_owned(),
+        match self.trial.exit {
+            ClientExit::Passed => "the client passed without pi: it never started it".to_owned(),
+            ClientExit::Failed(code) => format!("the client exited with {code}"),
+            ClientExit::TimedOut => "the client did not come to an end in time".to_owned(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `pi-rpc front`: a server behind a translator, on our stdin and stdout.
 
 mod link;
-mod listening;
+mod passthrough;
 mod pipes;
 mod server;
 

@@ -92,8 +92,15 @@ impl PumpHandle {
     ) -> Self {
         let (requests, received) = mpsc::channel(4);
         let (sender, stale_options) = watch::channel(());
-        let pump =
-            Pump { id, connection, events, translator, pending, stale_options: sender, told: Vec::new() };
+        let pump = Pump {
+            id,
+            connection,
+            events,
+            translator,
+            pending,
+            stale_options: sender,
+            last_sent: Vec::new(),
+        };
         tokio::spawn(pump.run(received));
         Self { requests, stale_options, dialogs: watch::Sender::new(()) }
     }
@@ -151,8 +158,8 @@ struct Pump {
     translator: Translator,
     pending: PendingUpdates,
     stale_options: watch::Sender<()>,
-    /// What the client was told last of each part of the session that has one value.
-    told: Vec<SessionUpdate>,
+    /// The last update of each kind that states a value of the session.
+    last_sent: Vec<SessionUpdate>,
 }
 
 impl Pump {
@@ -213,9 +220,9 @@ impl Pump {
         }
     }
 
-    /// Whether an update says something that the client was not told last. A change is told by the server's event and by the
-    /// answer to the request that made it.
-    fn is_news(&mut self, update: &SessionUpdate) -> bool {
+    /// Whether an update differs from the last one of its kind. A change comes twice: as the server's event, and in the answer to the
+    /// request that made it.
+    fn is_new(&mut self, update: &SessionUpdate) -> bool {
         let has_one_value = matches!(
             update,
             SessionUpdate::AvailableCommandsUpdate(_)
@@ -227,10 +234,10 @@ impl Pump {
         if !has_one_value {
             return true;
         }
-        match self.told.iter_mut().find(|told| discriminant(*told) == discriminant(update)) {
-            Some(told) if told == update => return false,
-            Some(told) => *told = update.clone(),
-            None => self.told.push(update.clone()),
+        match self.last_sent.iter_mut().find(|sent| discriminant(*sent) == discriminant(update)) {
+            Some(sent) if sent == update => return false,
+            Some(sent) => *sent = update.clone(),
+            None => self.last_sent.push(update.clone()),
         }
         true
     }
@@ -238,7 +245,7 @@ impl Pump {
     /// Sends updates as fast as the client reads; meanwhile the server's frames wait.
     async fn send(&mut self, updates: Vec<SessionUpdate>) {
         for update in updates {
-            if !self.is_news(&update) {
+            if !self.is_new(&update) {
                 continue;
             }
             self.pending.queue().await;

@@ -7,7 +7,7 @@ use super::{
     catalogue::{BUILT_IN, CatalogueEntry},
     thinking::LevelMap,
 };
-use pi_rpc_protocol::{ExtensionRegisterVirtualModel, InputKind, Model, ModelPrice, ThinkingLevel};
+use pi_rpc_protocol::{ExtensionRegisterVirtualModel, InputKind, Model, ThinkingLevel};
 use serde_json::Map;
 
 /// A virtual model.
@@ -41,38 +41,11 @@ impl VirtualModel {
         }
         let levels = thinking_levels.unwrap_or_else(|| vec![ThinkingLevel::Off]);
         let model = Model {
-            id: model_id,
-            name,
-            api: api.to_owned(),
-            provider,
-            base_url: String::new(),
             reasoning: levels.iter().any(|level| *level != ThinkingLevel::Off),
-            thinking: None,
             input: input.unwrap_or_else(|| vec![InputKind::Text, InputKind::Image]),
-            cost: ModelPrice {
-                input: 0.into(),
-                output: 0.into(),
-                cache_read: 0.into(),
-                cache_write: 0.into(),
-                tiers: None,
-            },
             context_window: context_window.unwrap_or(0),
             max_tokens: max_tokens.unwrap_or(0),
-            headers: None,
-            compat: None,
-            premium_multiplier: None,
-            prefer_websockets: None,
-            context_promotion_target: None,
-            priority: None,
-            thinking_level_map: None,
-            input_limits: None,
-            prompt_cache: None,
-            sampling_params: None,
-            sampling_params_by_thinking_level: None,
-            identity: None,
-            is_o_auth: None,
-            requires_glyph_tokenization: None,
-            supports_computer_use: None,
+            ..Model::named(provider, model_id, name, api)
         };
         Ok(Self { model, levels })
     }

@@ -3,8 +3,8 @@
 use crate::{core::Engine, run::compaction::Compaction};
 use pi_rpc_protocol::{
     AgentMessage, AssistantContent, Check as _, ContextUsage, DialectLastText, DialectStatsOver,
-    DialectStreamingFlag, Model, ModelPrice, SessionFacts, SessionHeader, SessionMember, SessionState,
-    SessionStats, StopReason, number,
+    DialectStreamingFlag, Model, SessionFacts, SessionHeader, SessionMember, SessionState, SessionStats,
+    StopReason, number,
 };
 use pi_rpc_session::{
     compaction::{context_tokens, is_counted},
@@ -88,28 +88,7 @@ impl Engine {
 
     /// The model that stands for none in the session's state, if the dialect has one. Source: pi 1.6.0, observed.
     fn unselected_model(&self) -> Option<Model> {
-        let name = || self.dialect.record().unselected_model.map(str::to_owned);
-        Some(Model {
-            id: name()?,
-            name: name()?,
-            api: name()?,
-            provider: name()?,
-            base_url: String::new(),
-            reasoning: false,
-            input: Vec::new(),
-            thinking: None,
-            thinking_level_map: None,
-            cost: ModelPrice {
-                input: 0.into(),
-                output: 0.into(),
-                cache_read: 0.into(),
-                cache_write: 0.into(),
-                tiers: None,
-            },
-            context_window: 0,
-            max_tokens: 0,
-            ..self.models.choice().model.clone()
-        })
+        self.dialect.record().unselected_model.map(|name| Model::named(name, name, name, name))
     }
 
     /// A member of the session's state that contradicts the emitted frames, while nothing is under way.

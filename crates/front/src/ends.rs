@@ -187,7 +187,8 @@ impl Front {
         self.late.clear();
     }
 
-    /// Tells a client that a prompt is over which no run follows, if its dialect says so; or notes it until its run is over.
+    /// Sends `prompt_result` for a prompt that starts no run, if the client's dialect has that event; of one that starts a run, it is due
+    /// at the end of the run.
     pub(crate) fn prompt_accepted(&mut self, id: Option<RequestId>, is_handled: bool, out: &mut Output) {
         match (self.client.dialect.record().prompt_results, is_handled) {
             (DialectPromptResults::None, _) | (DialectPromptResults::Handled, false) => {}

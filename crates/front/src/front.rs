@@ -74,7 +74,7 @@ pub struct Front {
     pub(crate) drops_nested: bool,
     pub(crate) queues: Queues,
     pub(crate) stats: StatsBridge,
-    /// Ids of prompts whose end the client is told.
+    /// Ids of the prompts for which a `prompt_result` is due.
     pub(crate) prompts: Vec<Option<RequestId>>,
     /// Of the messages in memory, once they are listed for statistics.
     pub(crate) listed: Option<Totals>,
@@ -246,7 +246,7 @@ impl Front {
             end(&self.client) == DialectEndOfInput::Finish && end(&self.server) != DialectEndOfInput::Finish;
         let is_busy =
             || !self.waiting.is_empty() || self.open.iter().any(|it| !it.is_answered) || !self.is_idle();
-        // Nobody is left to answer a dialog, so that nothing would ever end.
+        // The client has gone: nobody answers an open dialog, and its run would never end.
         let has_dialog = self.server.machine.state().dialogs > 0;
         if self.input_has_ended && (has_dialog || !(finishes && is_busy())) {
             out.closes_input = true;

@@ -178,8 +178,8 @@ fn def_losses(way: Way, def: Def, plan: &DefPlan, whole: &Plan, from: Base, to: 
     }
 }
 
-/// The fate of what the receiver's dialect does not have. A client relies on what it writes; nobody relies on what came later than
-/// the client.
+/// The fate of a member that the receiver's dialect does not have: absent on the way to a client, which was written without it; lost
+/// on the way to a server, where the client wants an effect of it.
 const fn left_out_fate(way: Way) -> Fate {
     match way {
         Way::ToClient => Fate::Absent,

@@ -87,7 +87,7 @@ pub struct McpBridge {
     pub offers_resources: bool,
     /// Whether scripts are offered from the start where a server has tools for them.
     pub offers_scripts: bool,
-    /// What the user is told at the start, each by itself.
+    /// Notices for the user at the start of the session.
     pub notices: Vec<String>,
     /// Whether a file may be read as a resource; `None`: any.
     pub admits_file: Option<FileCheck>,

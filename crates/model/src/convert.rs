@@ -7,7 +7,7 @@
 //!
 //! Source: pi source (message conversion, `transform-messages`); observed.
 
-use super::{request::ModelRequest, transcript::Opening};
+use super::{request::ModelRequest, transcript::Preamble};
 use pi_rpc_protocol::{
     AgentMessage, AssistantContent, AssistantMessage, FileMentionMessage, ImageContent, InputKind,
     JsonObject, MessageContent, StopReason, SystemMessage, ThinkingContent, ToolCall, ToolResultMessage,
@@ -146,15 +146,15 @@ impl<'a> Transcript<'a> {
     }
 }
 
-/// Converts the conversation of `request` as [`convert`] does, and keeps the places of later system messages, if `opening`
+/// Converts the conversation of `request` as [`convert`] does, and keeps the places of later system messages, if `preamble`
 /// leaves them in the conversation.
 pub fn convert_transcript<'a>(
     request: &ModelRequest<'a>,
-    opening: &Opening<'_>,
+    preamble: &Preamble<'_>,
     id_of: impl Fn(&str, &AssistantMessage) -> String,
 ) -> Transcript<'a> {
     let mut transcript = convert_all(request, id_of);
-    if !opening.has_changes {
+    if !preamble.has_changes {
         transcript.changes.clear();
     }
     transcript

@@ -8,9 +8,9 @@ use pi_rpc_protocol::{AgentMessage, SystemContent, SystemMessage, SystemTool};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What stands ahead of the conversation.
+/// Instructions and tools ahead of the conversation.
 #[derive(Clone, Debug)]
-pub struct Opening<'a> {
+pub struct Preamble<'a> {
     /// The instructions; may be empty.
     pub instructions: Cow<'a, str>,
     /// The tools.
@@ -19,8 +19,8 @@ pub struct Opening<'a> {
     pub has_changes: bool,
 }
 
-impl<'a> Opening<'a> {
-    /// The opening of `request` at a server that takes changes of the instructions in the conversation, as `takes_changes` says.
+impl<'a> Preamble<'a> {
+    /// The preamble of `request` at a server that takes changes of the instructions in the conversation, as `takes_changes` says.
     /// Where changes are told, the tools are those at the beginning.
     pub fn of(request: &ModelRequest<'a>, takes_changes: bool) -> Self {
         let first = request.messages.first().and_then(|message| as_system(message));

@@ -32,6 +32,7 @@ mod legality;
 mod line;
 mod member;
 mod model_text;
+mod named_model;
 mod number;
 mod partial_json;
 mod plain;

@@ -241,10 +241,6 @@ pub(super) fn script_model(id: &str, script: &Script) -> Model {
     });
     let above_high = ThinkingLevel::Xhigh.as_str().to_owned();
     Model {
-        id: id.to_owned(),
-        name: card.name.clone().unwrap_or_else(|| id.to_owned()),
-        api: SCRIPTED.to_owned(),
-        provider: SCRIPTED.to_owned(),
         base_url: "scripted:".to_owned(),
         reasoning: card.reasoning,
         thinking,
@@ -258,24 +254,11 @@ pub(super) fn script_model(id: &str, script: &Script) -> Model {
         },
         context_window: card.context_window,
         max_tokens: card.max_tokens,
-        headers: None,
-        compat: None,
-        premium_multiplier: None,
-        prefer_websockets: None,
-        context_promotion_target: None,
-        priority: None,
         // Hosts take a model without a map for one that has nothing above `high`.
         thinking_level_map: card
             .reasoning
             .then(|| [(above_high.clone(), Some(above_high))].into_iter().collect()),
-        input_limits: None,
-        prompt_cache: None,
-        sampling_params: None,
-        sampling_params_by_thinking_level: None,
-        identity: None,
-        is_o_auth: None,
-        requires_glyph_tokenization: None,
-        supports_computer_use: None,
+        ..Model::named(SCRIPTED, id, card.name.as_deref().unwrap_or(id), SCRIPTED)
     }
 }
 

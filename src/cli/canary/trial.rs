@@ -22,7 +22,7 @@ use tokio::{process::Command, time::timeout};
 
 /// How a trial went.
 pub struct Trial {
-    pub ending: Ending,
+    pub exit: ClientExit,
     /// A recording for each process of the server that the client has started.
     pub recordings: Vec<PathBuf>,
     /// The end of what the client wrote, if it failed.
@@ -31,7 +31,7 @@ pub struct Trial {
 
 /// How the client ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ClientExit {
     Passed,
     /// Its status, or 128 plus the number of the signal.
     Failed(i32),
@@ -63,19 +63,19 @@ pub fn play(
         let mock = mock.map_err(|error| format!("the scripted model: {error}"))?;
         let place = Place::make(folder, subject, script, mock.address())?;
         tokio::spawn(mock.serve());
-        let ending = run_client(&place, command, patience).await?;
-        let tail = match ending {
-            Ending::Passed => String::new(),
+        let exit = run_client(&place, command, patience).await?;
+        let tail = match exit {
+            ClientExit::Passed => String::new(),
             _ => end_of(&place.output).unwrap_or_default(),
         };
-        Ok(Trial { ending, recordings: place.recordings(), tail })
+        Ok(Trial { exit, recordings: place.recordings(), tail })
     });
     // Answers of the model may be open.
     runtime.shutdown_background();
     trial
 }
 
-async fn run_client(place: &Place, words: &[OsString], patience: Duration) -> Result<Ending, String> {
+async fn run_client(place: &Place, words: &[OsString], patience: Duration) -> Result<ClientExit, String> {
     let [program, arguments @ ..] = words else { return Err("expected a test command behind --".to_owned()) };
     let failed = |error: io::Error| format!("cannot start {}: {error}", program.to_string_lossy());
     let output = File::create(&place.output).map_err(failed)?;
@@ -84,17 +84,17 @@ async fn run_client(place: &Place, words: &[OsString], patience: Duration) -> Re
     command.stdin(Stdio::null()).stdout(output.try_clone().map_err(failed)?).stderr(output);
     let processes = Processes::new();
     let (mut child, _group) = processes.spawn(&mut command).map_err(failed)?;
-    let ending = match timeout(patience, child.wait()).await {
+    let exit = match timeout(patience, child.wait()).await {
         Ok(status) => {
             let status = status.map_err(failed)?;
             let code = status.code().or_else(|| status.signal().map(|signal| 128 | signal)).unwrap_or(-1);
-            if status.success() { Ending::Passed } else { Ending::Failed(code) }
+            if status.success() { ClientExit::Passed } else { ClientExit::Failed(code) }
         }
-        Err(_) => Ending::TimedOut,
+        Err(_) => ClientExit::TimedOut,
     };
     // Servers that it has left behind; their recordings are complete then.
     processes.end_all().await;
-    Ok(ending)
+    Ok(exit)
 }
 
 /// The user's `PATH` behind a folder.

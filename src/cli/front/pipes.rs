@@ -3,7 +3,7 @@
 //!
 //! A side is read only while what was translated from it has been written: a slow reader slows its writer down, as without us.
 
-use super::listening::{Heard, Listening, Way};
+use super::passthrough::{DialectMatch, Passthrough, Way};
 use crate::cli::log::Log;
 use pi_rpc_front::{Detection, Front, Output, is_same_wire};
 use pi_rpc_protocol::{Dialect, DialectVersion, FRAME_LIMIT, LineSplitter, SplitLine};
@@ -33,9 +33,9 @@ pub enum Translator {
     /// The server is asked what it speaks; the client speaks this.
     Detecting(Detection, Dialect),
     /// Lines pass as they are until one of the client shows that it speaks something else.
-    Listening(Box<Listening>),
+    Passthrough(Box<Passthrough>),
     /// The server is asked what it speaks, since this line of the client shows what the client speaks.
-    Asking(Detection, Box<Listening>, Vec<u8>),
+    Asking(Detection, Box<Passthrough>, Vec<u8>),
 }
 
 impl Translator {
@@ -50,7 +50,7 @@ impl Translator {
     /// What is written before the first line.
     fn start(&mut self, output: &mut Output) {
         match self {
-            Self::Same | Self::Listening(_) => {}
+            Self::Same | Self::Passthrough(_) => {}
             Self::Front(front) => front.start(output),
             Self::Detecting(detection, _) | Self::Asking(detection, ..) => detection.start(output),
         }
@@ -247,8 +247,8 @@ impl TwoWayPipe {
         match (line, &mut self.translator) {
             (SplitLine::Line(line), Translator::Front(front)) => front.server_line(line, &mut output),
             (SplitLine::Line(line), Translator::Same) => push_line(line, is_whole, &mut output.to_client),
-            (SplitLine::Line(line), Translator::Listening(listening)) => {
-                listening.pass(Way::ToClient, line);
+            (SplitLine::Line(line), Translator::Passthrough(passthrough)) => {
+                passthrough.pass(Way::ToClient, line);
                 push_line(line, is_whole, &mut output.to_client);
             }
             (
@@ -273,11 +273,11 @@ impl TwoWayPipe {
                 self.translator.start(output);
                 detection.into_lines().iter().for_each(|line| self.pass_server_line(line, output));
             }
-            Translator::Asking(detection, mut listening, line) => {
-                listening.server = Some(server.into());
-                self.translator = Translator::Listening(listening);
+            Translator::Asking(detection, mut passthrough, line) => {
+                passthrough.server = Some(server.into());
+                self.translator = Translator::Passthrough(passthrough);
                 detection.into_lines().iter().for_each(|line| self.pass_server_line(line, output));
-                self.hear(&line, output);
+                self.take_undecided_line(&line, output);
             }
             other => self.translator = other,
         }
@@ -296,26 +296,26 @@ impl TwoWayPipe {
     fn pass_server_line(&mut self, line: &[u8], output: &mut Output) {
         match &mut self.translator {
             Translator::Front(front) => return front.server_line(line, output),
-            Translator::Listening(listening) => listening.pass(Way::ToClient, line),
+            Translator::Passthrough(passthrough) => passthrough.pass(Way::ToClient, line),
             Translator::Same | Translator::Detecting(..) | Translator::Asking(..) => {}
         }
         push_line(line, true, &mut output.to_client);
     }
 
     /// Takes a line of a client whose dialect is not known.
-    fn hear(&mut self, line: &[u8], output: &mut Output) {
-        let Translator::Listening(listening) = &mut self.translator else { return };
-        match listening.hear(line) {
-            Heard::Same => push_line(line, true, &mut output.to_server),
-            Heard::Unsure => {
-                let taken = std::mem::take(&mut **listening);
+    fn take_undecided_line(&mut self, line: &[u8], output: &mut Output) {
+        let Translator::Passthrough(passthrough) = &mut self.translator else { return };
+        match passthrough.compare(line) {
+            DialectMatch::Same => push_line(line, true, &mut output.to_server),
+            DialectMatch::Unsure => {
+                let taken = std::mem::take(&mut **passthrough);
                 let detection = Detection::new();
                 detection.start(output);
                 self.translator = Translator::Asking(detection, Box::new(taken), line.to_vec());
             }
-            Heard::Other(server, client, notice) => {
+            DialectMatch::Other(server, client, notice) => {
                 output.notices.push(notice);
-                let front = listening.translate(server, client, output);
+                let front = passthrough.translate(server, client, output);
                 self.translator = Translator::Front(Box::new(front));
                 if let Translator::Front(front) = &mut self.translator {
                     front.client_line(line, output);
@@ -331,11 +331,11 @@ impl TwoWayPipe {
             line => (line, true),
         };
         let mut output = Output::default();
-        let mut heard = None;
+        let mut found = None;
         match (line, &mut self.translator) {
             (Some(SplitLine::Line(line)), Translator::Front(front)) => front.client_line(line, &mut output),
-            (Some(SplitLine::Line(line)), Translator::Listening(_)) if is_whole => {
-                heard = Some(line.to_vec())
+            (Some(SplitLine::Line(line)), Translator::Passthrough(_)) if is_whole => {
+                found = Some(line.to_vec())
             }
             (Some(SplitLine::Line(line)), _) => push_line(line, is_whole, &mut output.to_server),
             (Some(SplitLine::TooLong(length)), _) => output.notices.push(too_long("client", length)),
@@ -349,8 +349,8 @@ impl TwoWayPipe {
             }
         }
         self.from_client.release();
-        if let Some(line) = heard {
-            self.hear(&line, &mut output);
+        if let Some(line) = found {
+            self.take_undecided_line(&line, &mut output);
         }
         self.take(output);
         true

@@ -1,7 +1,7 @@
 //! The process of the server, its signals and its exit.
 
 use super::{
-    listening::Listening,
+    passthrough::Passthrough,
     pipes::{Pipes, Translator, pass},
 };
 use pi_rpc_front::Detection;
@@ -43,7 +43,7 @@ pub fn run(options: Options<'_>) -> Result<u8, String> {
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
     command.envs(depth.map(|depth| (super::link::DEPTH, depth)));
     let translator = match (server, client) {
-        (server, None) => Translator::Listening(Box::new(Listening::new(server))),
+        (server, None) => Translator::Passthrough(Box::new(Passthrough::new(server))),
         (Some(server), Some(client)) => Translator::between(server, client),
         (None, Some(client)) => Translator::Detecting(Detection::new(), client),
     };

@@ -6,7 +6,7 @@ use agent_client_protocol::v1::schema::{
     SessionConfigSelectOptions, SessionModeState,
 };
 use pi_rpc_engine::ModelChoice;
-use pi_rpc_protocol::{InputKind, Model, ModelPrice, ModelThinking, ThinkingLevel, number};
+use pi_rpc_protocol::{InputKind, Model, ModelThinking, ThinkingLevel};
 
 /// The API of the agent's models, by which the answers of agents are known.
 pub const API: &str = "acp";
@@ -151,10 +151,6 @@ fn model(value: &str, name: &str, sees_images: bool, levels: &[ThinkingLevel]) -
     let above_high = levels.iter().filter(|level| **level > ThinkingLevel::High);
     let above_high: Vec<String> = above_high.map(|level| level.as_str().to_owned()).collect();
     Model {
-        id: id.to_owned(),
-        name: name.to_owned(),
-        api: API.to_owned(),
-        provider: provider.to_owned(),
         base_url: "acp:".to_owned(),
         reasoning,
         thinking: reasoning.then(|| ModelThinking {
@@ -164,30 +160,8 @@ fn model(value: &str, name: &str, sees_images: bool, levels: &[ThinkingLevel]) -
             efforts: Some(levels.iter().copied().filter(|level| *level != ThinkingLevel::Off).collect()),
         }),
         input: if sees_images { vec![InputKind::Text, InputKind::Image] } else { vec![InputKind::Text] },
-        cost: ModelPrice {
-            input: number(0.0),
-            output: number(0.0),
-            cache_read: number(0.0),
-            cache_write: number(0.0),
-            tiers: None,
-        },
-        context_window: 0,
-        max_tokens: 0,
-        headers: None,
-        compat: None,
-        premium_multiplier: None,
-        prefer_websockets: None,
-        context_promotion_target: None,
-        priority: None,
         thinking_level_map: reasoning
             .then(|| above_high.into_iter().map(|level| (level.clone(), Some(level))).collect()),
-        input_limits: None,
-        prompt_cache: None,
-        sampling_params: None,
-        sampling_params_by_thinking_level: None,
-        identity: None,
-        is_o_auth: None,
-        requires_glyph_tokenization: None,
-        supports_computer_use: None,
+        ..Model::named(provider, id, name, API)
     }
 }

@@ -9,10 +9,10 @@ pub const USUAL_BUDGET: u64 = 3000;
 /// Characters of a token, by estimate. Source: pi 1.6.0's `settings.md`.
 const CHARACTERS: u64 = 4;
 
-/// What a model with a tool for scripts is told of the tools that scripts can call.
+/// How the tools that scripts can call are described to a model that has a tool for scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptListing {
-    /// Tools are declared to the model no more that it can call from scripts as well; they are listed in place of that.
+    /// Whether tools that scripts can call are only listed, and not declared to the model as well.
     pub replaces_declarations: bool,
     /// The most tokens of listed tools; scripts find the others.
     pub budget: u64,

@@ -27,7 +27,7 @@ pub struct ToolSelection {
     pub inactive: Vec<String>,
     /// Whether a resumed session goes on without the tools that it was without: no option names the tools.
     pub follows_session: bool,
-    /// What a model with a tool for scripts is told of the others.
+    /// How the other tools are described to a model that has a tool for scripts.
     pub script_listing: ScriptListing,
     /// All entries as the user wrote them, for the report about those that match nothing.
     pub entries: Vec<ToolEntry>,

@@ -236,9 +236,14 @@ impl Http {
     ) -> Attempt {
         let continuation = connection.continuation.take().filter(|_| options.transport.continues());
         let shortened = continuation.and_then(|it| it.shortened(body)).unwrap_or_else(|| body.clone());
-        let sent = connection.socket.send(Message::text(message(shortened).to_string())).await;
-        if let Err(error) = sent {
-            return Attempt::Broken { reason: format!("the WebSocket failed: {error}"), has_begun: false };
+        let sending = connection.socket.send(Message::text(message(shortened).to_string()));
+        let failed = match timeout(options.idle, sending).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(format!("the WebSocket failed: {error}")),
+            Err(_) => Some(format!("the provider read nothing for {}", seconds(options.idle))),
+        };
+        if let Some(reason) = failed {
+            return Attempt::Broken { reason, has_begun: false };
         }
         let mut answer = FollowedAnswer::default();
         let mut has_begun = false;

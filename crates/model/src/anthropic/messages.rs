@@ -10,7 +10,7 @@ use crate::{
         AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, SEE_IMAGE, convert_transcript, plain_id,
     },
     request::ModelRequest,
-    transcript::{Opening, added, change_text, removed},
+    transcript::{Preamble, added, change_text, removed},
 };
 use pi_rpc_protocol::{AssistantMessage, ImageContent, JsonObject, SystemMessage};
 use serde_json::{Value, json};
@@ -23,10 +23,10 @@ pub fn messages(
     request: &ModelRequest<'_>,
     features: Features,
     thinking: Thinking<'_>,
-    opening: &Opening<'_>,
+    preamble: &Preamble<'_>,
     cache: Option<&Value>,
 ) -> Vec<Value> {
-    let changes = ToolChanges::of(opening, features);
+    let changes = ToolChanges::of(preamble, features);
     let active = match thinking {
         Thinking::AdaptiveByMessage(effort) => Some(effort),
         _ => None,
@@ -34,7 +34,7 @@ pub fn messages(
     let mut messages = Vec::new();
     // Changes wait for the answer behind them: between calls and results the vendor refuses them.
     let mut waiting = Vec::new();
-    let transcript = convert_transcript(request, opening, |id, _| plain_id(id, ID_LIMIT));
+    let transcript = convert_transcript(request, preamble, |id, _| plain_id(id, ID_LIMIT));
     for (at, turn) in transcript.chat.iter().enumerate() {
         waiting
             .extend(transcript.changes_at(at).filter_map(|change| system_message(change, changes, features)));
@@ -73,7 +73,8 @@ fn message(role: &str, content: Vec<Value>) -> Option<Value> {
     (!content.is_empty()).then(|| json!({ "role": role, "content": content }))
 }
 
-/// A change of the instructions and, where the vendor takes it there, of the tools; `None`: nothing that is told.
+/// The system message for a change of instructions and, where the vendor takes them in the conversation, tools. `None`: nothing is
+/// left to say.
 fn system_message(change: &SystemMessage, changes: ToolChanges, features: Features) -> Option<Value> {
     let mut content = Vec::new();
     let text = change_text(change);

@@ -3,7 +3,7 @@
 use super::{features::Features, messages::messages, thinking::Thinking};
 use crate::{
     request::{HttpRequest, ModelRequest},
-    transcript::Opening,
+    transcript::Preamble,
     types::ToolSpec,
 };
 use serde_json::{Value, json};
@@ -13,12 +13,12 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let base = request.endpoint.model.base_url.trim_end_matches('/');
     let features = Features::of(&request.endpoint.model);
     let (max_tokens, thinking) = Thinking::of(request, features);
-    let opening = Opening::of(request, features.system_messages);
-    let changes = ToolChanges::of(&opening, features);
+    let preamble = Preamble::of(request, features.system_messages);
+    let changes = ToolChanges::of(&preamble, features);
     HttpRequest {
         url: format!("{base}/v1/messages?beta=true"),
         headers: headers(request, features, thinking, changes),
-        body: body(request, features, max_tokens, thinking, &opening, changes),
+        body: body(request, features, max_tokens, thinking, &preamble, changes),
         signing: None,
     }
 }
@@ -36,11 +36,11 @@ pub enum ToolChanges {
 
 impl ToolChanges {
     /// Where a server with these `features` takes them.
-    pub fn of(opening: &Opening<'_>, features: Features) -> Self {
-        match opening.has_changes {
+    pub fn of(preamble: &Preamble<'_>, features: Features) -> Self {
+        match preamble.has_changes {
             false => Self::Ahead,
             // The vendor refuses a list of tools of which none is ready.
-            true if features.tool_changes && !opening.tools.is_empty() => Self::Native,
+            true if features.tool_changes && !preamble.tools.is_empty() => Self::Native,
             true => Self::Texts,
         }
     }
@@ -141,14 +141,14 @@ fn body(
     features: Features,
     max_tokens: u64,
     thinking: Thinking<'_>,
-    opening: &Opening<'_>,
+    preamble: &Preamble<'_>,
     changes: ToolChanges,
 ) -> Value {
     let cache = cache_control(request, features);
     let cache = cache.as_ref();
     let mut body = json!({
         "model": request.endpoint.model.id,
-        "messages": messages(request, features, thinking, opening, cache),
+        "messages": messages(request, features, thinking, preamble, cache),
         "max_tokens": max_tokens,
         "stream": true,
     });
@@ -158,8 +158,8 @@ fn body(
         system.push(SUBSCRIPTION_SYSTEM);
     }
     // The vendor refuses blank texts.
-    if !opening.instructions.trim().is_empty() {
-        system.push(&opening.instructions);
+    if !preamble.instructions.trim().is_empty() {
+        system.push(&preamble.instructions);
     }
     if !system.is_empty() {
         let block = |text| {
@@ -170,7 +170,7 @@ fn body(
         set("system", system.into_iter().map(block).collect());
     }
     let mut offered = match changes {
-        ToolChanges::Native => tools(&opening.tools, features, cache),
+        ToolChanges::Native => tools(&preamble.tools, features, cache),
         ToolChanges::Ahead | ToolChanges::Texts => tools(request.tools, features, cache),
     };
     if changes == ToolChanges::Native {

@@ -24,9 +24,9 @@ pub fn socket(request: &HttpRequest, id: &str) -> SocketRequest {
         headers.extend(["session-id", "x-client-request-id"].map(|name| (name.to_owned(), id.to_owned())));
     }
     let account = headers.iter().find(|(name, _)| name == "chatgpt-account-id");
-    // Another account gets a connection of its own.
+    // Another account gets a connection of its own, and so does another address.
     let account = account.map_or("", |(_, account)| account);
-    let key = session.map(|session| format!("{session}\n{account}"));
+    let key = session.map(|session| format!("{session}\n{account}\n{}", request.url));
     headers.push(("openai-beta".to_owned(), BETA.to_owned()));
     SocketRequest { url: request.url.clone(), headers, key }
 }

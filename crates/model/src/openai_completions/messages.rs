@@ -9,7 +9,7 @@ use crate::{
     },
     openai::{data_url, short_hash},
     request::ModelRequest,
-    transcript::{Opening, added, change_text},
+    transcript::{Preamble, added, change_text},
 };
 use pi_rpc_protocol::{AssistantMessage, JsonObject, Model};
 use serde_json::{Value, json};
@@ -21,17 +21,17 @@ pub const THINKING_KEYS: [&str; 3] = ["reasoning_content", "reasoning", "reasoni
 pub fn messages(
     request: &ModelRequest<'_>,
     compat: &Compat,
-    opening: &Opening<'_>,
+    preamble: &Preamble<'_>,
     folded: usize,
 ) -> Vec<Value> {
     let model = &request.endpoint.model;
     let instructor = if model.reasoning && compat.developer_role { "developer" } else { "system" };
     let mut messages = Vec::new();
-    if !opening.instructions.is_empty() {
-        messages.push(json!({"role": instructor, "content": opening.instructions}));
+    if !preamble.instructions.is_empty() {
+        messages.push(json!({"role": instructor, "content": preamble.instructions}));
     }
     let id_of = |id: &str, _: &AssistantMessage| known_id(id, &model.provider);
-    let transcript = convert_transcript(request, opening, id_of);
+    let transcript = convert_transcript(request, preamble, id_of);
     let mut told = 1;
     let mut changes_at = |at: usize, transcript: &Transcript<'_>| {
         let mut messages = Vec::new();

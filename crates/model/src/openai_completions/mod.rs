@@ -14,7 +14,7 @@ use super::{
     context_room::answer_limit,
     openai::{post, sampling, thinking as thinks},
     request::{HttpRequest, ModelRequest, Reader},
-    transcript::{Opening, as_system, folded},
+    transcript::{Preamble, as_system, folded},
     types::ToolSpec,
 };
 use pi_rpc_protocol::{AgentMessage, AssistantContent, JsonObject, Model};
@@ -24,15 +24,15 @@ use serde_json::{Value, json};
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let model = &request.endpoint.model;
     let compat = Compat::of(model);
-    let opening = Opening::of(request, compat.system_messages);
-    let (own, tools) = match opening.has_changes && compat.tool_additions {
+    let preamble = Preamble::of(request, compat.system_messages);
+    let (own, tools) = match preamble.has_changes && compat.tool_additions {
         true => {
             let systems: Vec<_> = request.messages.iter().filter_map(|message| as_system(message)).collect();
             folded(&systems)
         }
         false => (usize::MAX, request.tools.to_vec()),
     };
-    let mut messages = messages::messages(request, &compat, &opening, own);
+    let mut messages = messages::messages(request, &compat, &preamble, own);
     let mut tools: Vec<Value> = tools.iter().map(|tool| offer(tool, &compat)).collect();
     let keeps_long = request.options.caches_long && compat.long_cache && request.is_cached();
     if compat.marks_cache && request.is_cached() {

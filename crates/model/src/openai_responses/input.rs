@@ -9,7 +9,7 @@ use crate::{
     convert::{AssistantTurn, CallResult, ChatBlock, ChatPart, ChatTurn, convert_transcript, plain_id},
     openai::{call_part, data_url, short_hash},
     request::ModelRequest,
-    transcript::{Opening, added, change_text, joined, removed},
+    transcript::{Preamble, added, change_text, joined, removed},
     types::ToolSpec,
 };
 use pi_rpc_protocol::{AssistantMessage, JsonObject, Model, SystemMessage};
@@ -21,7 +21,7 @@ pub type Declaration<'a> = dyn Fn(&[ToolSpec]) -> Vec<Value> + 'a;
 /// What the input has beside the conversation.
 pub struct InputParts<'a> {
     /// The instructions and tools at the beginning.
-    pub opening: &'a Opening<'a>,
+    pub preamble: &'a Preamble<'a>,
     /// Declares tools; `None`: they are not part of the input.
     pub offered: Option<&'a Declaration<'a>>,
     /// The effort of the answer, named by an item of its own as those of earlier answers; `None`: no items name efforts.
@@ -37,11 +37,11 @@ pub fn input(request: &ModelRequest<'_>, parts: InputParts<'_>) -> Vec<Value> {
     let instructor = if is_developer { "developer" } else { "system" };
     let mut items = Vec::new();
     let mut declared = DeclaredTools { offered: parts.offered, instructor, is_empty: true, gone: Vec::new() };
-    items.extend(declared.declare(&parts.opening.tools));
-    if !parts.opening.instructions.is_empty() {
-        items.push(json!({"role": instructor, "content": parts.opening.instructions}));
+    items.extend(declared.declare(&parts.preamble.tools));
+    if !parts.preamble.instructions.is_empty() {
+        items.push(json!({"role": instructor, "content": parts.preamble.instructions}));
     }
-    let transcript = convert_transcript(request, parts.opening, |id, source| known_id(id, source, model));
+    let transcript = convert_transcript(request, parts.preamble, |id, source| known_id(id, source, model));
     let mut names = MessageIds::default();
     for (at, turn) in transcript.chat.iter().enumerate() {
         transcript.changes_at(at).for_each(|change| items.extend(declared.change(change)));

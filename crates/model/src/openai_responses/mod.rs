@@ -18,7 +18,7 @@ use super::{
     context_room::answer_limit,
     openai::{effort, post, sampling, thinking},
     request::{HttpRequest, ModelRequest, Reader},
-    transcript::Opening,
+    transcript::Preamble,
     types::ToolSpec,
 };
 use pi_rpc_protocol::{JsonObject, Model, ThinkingLevel};
@@ -85,7 +85,7 @@ pub(super) struct Variant<'a> {
 /// Builds the body.
 pub(super) fn body(request: &ModelRequest<'_>, variant: Variant<'_>) -> JsonObject {
     let features = Features::of(&request.endpoint.model);
-    let opening = Opening::of(request, features.system_messages);
+    let preamble = Preamble::of(request, features.system_messages);
     let offered = |tools: &[ToolSpec]| -> Vec<Value> {
         tools.iter().map(|tool| offer(tool, variant.strict.as_ref())).collect()
     };
@@ -94,7 +94,7 @@ pub(super) fn body(request: &ModelRequest<'_>, variant: Variant<'_>) -> JsonObje
     body.insert("model".into(), variant.model.into());
     let offered: Option<&input::Declaration<'_>> =
         if features.tools_as_items { Some(&offered) } else { None };
-    let parts = InputParts { opening: &opening, offered, effort: variant.item_effort };
+    let parts = InputParts { preamble: &preamble, offered, effort: variant.item_effort };
     body.insert("input".into(), input(request, parts).into());
     body.insert("stream".into(), true.into());
     if let Some(key) = cache_key(request.session_id).filter(|_| features.cache_key) {

@@ -15,7 +15,7 @@ pub enum Way {
 }
 
 /// What a line of the client shows.
-pub enum Heard {
+pub enum DialectMatch {
     /// The client may speak what the server speaks.
     Same,
     /// That depends on what the server speaks.
@@ -26,7 +26,7 @@ pub enum Heard {
 
 /// What has passed so far.
 #[derive(Default)]
-pub struct Listening {
+pub struct Passthrough {
     /// What the server speaks, if it is known.
     pub server: Option<DialectVersion>,
     client: ClientDetection,
@@ -36,7 +36,7 @@ pub struct Listening {
     kept: usize,
 }
 
-impl Listening {
+impl Passthrough {
     /// `server`: what the server speaks, if it is known.
     pub fn new(server: Option<DialectVersion>) -> Self {
         Self { server, ..Self::default() }
@@ -53,25 +53,25 @@ impl Listening {
     }
 
     /// Takes a line of the client.
-    pub fn hear(&mut self, line: &[u8]) -> Heard {
+    pub fn compare(&mut self, line: &[u8]) -> DialectMatch {
         self.shown_by = self.client.client_line(line).or(self.shown_by);
-        let heard = match (self.server, self.client.likeliest()) {
-            _ if self.kept > MOST_KEPT || self.client.is_open() => Heard::Same,
-            (None, _) => Heard::Unsure,
+        let found = match (self.server, self.client.likeliest()) {
+            _ if self.kept > MOST_KEPT || self.client.is_open() => DialectMatch::Same,
+            (None, _) => DialectMatch::Unsure,
             (Some(server), Some(client)) if !self.client.may_be(server.dialect) => {
                 let command = self.shown_by.unwrap_or_default();
                 let text = format!(
                     "the client speaks {client}, as its command `{command}` shows, and the server {server}: frames are translated \
                      from now on; --speak names the dialect of the client"
                 );
-                Heard::Other(server, client, text)
+                DialectMatch::Other(server, client, text)
             }
-            (Some(_), _) => Heard::Same,
+            (Some(_), _) => DialectMatch::Same,
         };
-        if matches!(heard, Heard::Same) {
+        if matches!(found, DialectMatch::Same) {
             self.pass(Way::ToServer, line);
         }
-        heard
+        found
     }
 
     /// The translator, which knows what has passed.
