@@ -410,6 +410,21 @@ class Context:
         """Reverts what was registered for a provider."""
         self._act("unregister_provider", False, name=name)
 
+    def register_virtual_model(
+        self, provider: str, model_id: str, name: str, *, levels: Optional[Sequence[frames.ThinkingLevel]] = None,
+        context_window: Optional[int] = None, max_tokens: Optional[int] = None,
+        input: Optional[Sequence[frames.InputKind]] = None,
+    ) -> None:
+        """Adds or changes a model whose requests go to others: the hook `model_route` names the one for each request."""
+        self._act(
+            "register_virtual_model", False, provider=provider, modelId=model_id, name=name, thinkingLevels=levels,
+            contextWindow=context_window, maxTokens=max_tokens, input=input,
+        )
+
+    def unregister_virtual_model(self, provider: str, model_id: str) -> None:
+        """Removes a virtual model."""
+        self._act("unregister_virtual_model", False, provider=provider, modelId=model_id)
+
     def state(self) -> frames.QueriedState:
         """State of the session."""
         state: frames.QueriedState = self._query("state")

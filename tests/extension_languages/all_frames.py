@@ -125,6 +125,8 @@ def ask(ctx: Context, arguments: str) -> None:
     show(ctx, "key", lambda: ctx.api_key("far").get("apiKey"))
     ctx.unregister_provider("far")
     show(ctx, "gone", lambda: [it for it in ctx.models()["models"] if it["model"]["provider"] == "far"])
+    show(ctx, "virtual", lambda: virtual(ctx))
+    show(ctx, "removed", lambda: ctx.unregister_virtual_model("far", "routed"))
     show(ctx, "tools", lambda: [it["name"] for it in ctx.tools() if it.get("path")])
     show(ctx, "commands", lambda: sorted(it["name"] for it in ctx.commands() if it["source"] == "extension"))
     show(ctx, "settings", lambda: ctx.settings()["compaction"])
@@ -135,6 +137,11 @@ def ask(ctx: Context, arguments: str) -> None:
     show(ctx, "completed", lambda: ctx.complete("lab", "mine", [message], timeout=100)["content"])
     ext.report("check", "only a check")
     show(ctx, "withdrawn", lambda: ctx.complete("lab", "slow", [message], timeout=0)["errorMessage"])
+
+
+def virtual(ctx: Context) -> List[str]:
+    ctx.register_virtual_model("far", "routed", "Routed", levels=["off", "high"])
+    return [it["model"]["id"] for it in ctx.models()["models"] if it["model"]["provider"] == "far"]
 
 
 @ext.command("run", "aborts a run of its own")
