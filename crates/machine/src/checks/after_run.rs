@@ -114,6 +114,10 @@ impl AfterRun {
             self.called_off = success && ends_chains(at);
         }
         self.last_answered = self.last_answered.max(request.written);
+        if success && request.command.replaces_session() {
+            // With other settings, perhaps.
+            self.most = None;
+        }
         if request.command == RpcCommandKind::Compact && self.compact.take().is_some() {
             found.pass(Rule::CompactionSilent);
         }
@@ -208,7 +212,7 @@ impl AfterRun {
         if kind.is_event() {
             self.answered = matches!(kind, Kind::AssistantEnd(_));
             (self.last, self.wait, self.resumes) = (LastRun::Unknown, None, false);
-            self.tried = None;
+            (self.tried, self.most) = (None, None);
             self.retried = false;
             self.waits_until = None;
         }
@@ -300,7 +304,7 @@ impl AfterRun {
             found.fail(Rule::RetryAfterError, "no retry of a request that was refused for good");
         }
         let (most, error) = (start.max_attempts, start.error_message.clone());
-        // A setting, which no command changes.
+        // A setting of the session.
         if let Some(before) = self.most.replace(most).filter(|_| !at.has_extensions) {
             let what = "as many attempts as before";
             found.expect_same(Rule::RetryPairs, "/maxAttempts", what, &before, &most);
@@ -325,7 +329,11 @@ impl AfterRun {
         if let (false, Some(reported), FlowState::Retrying) = (end.success, &end.final_error, at.met.flow) {
             let cancelled = errors::retry_cancelled(at.base());
             let is_error = |error: &str| reported.ends_with(error);
-            let is_of_run = matches!(&self.last, LastRun::Failed(error) if is_error(error));
+            let is_of_run = match &self.last {
+                LastRun::Unknown => true,
+                LastRun::Failed(error) => is_error(error),
+                _ => false,
+            };
             found.expect(Rule::RetryAfterError, *reported == cancelled || is_of_run || at.cut, || {
                 format!("{cancelled:?}, as the wait was cancelled, at /finalError")
             });

@@ -209,7 +209,7 @@ impl ConversationChecks {
                 }
             }
             Emission::Frame(Outbound::ExtensionUIRequest(request)) => {
-                self.dialogs.on_request(request, found);
+                self.dialogs.on_request(request, at.whole, found);
                 logins::on_ui_request(request, requests, at, found);
                 self.session.on_ui_request(request);
             }

@@ -26,8 +26,8 @@ impl Dialogs {
         self.known.contains(id)
     }
 
-    /// Takes in a UI request.
-    pub fn on_request(&mut self, request: &RpcExtensionUIRequest, found: &mut Findings) {
+    /// Takes in a UI request; `whole`: the conversation was seen from its beginning.
+    pub fn on_request(&mut self, request: &RpcExtensionUIRequest, whole: bool, found: &mut Findings) {
         let id = request.id().to_owned();
         let new = self.known.insert(id.clone());
         found.expect(Rule::UiIdUnique, new, || "an id that was not used before".to_owned());
@@ -38,7 +38,9 @@ impl Dialogs {
             _ => found.pass(Rule::NoTitle),
         }
         if let RpcExtensionUIRequest::Cancel(cancel) = request {
-            let is_known = cancel.target_id != cancel.id && self.known.contains(&cancel.target_id);
+            let may_be_forgotten = !whole || self.order.len() >= REMEMBERED;
+            let is_known =
+                cancel.target_id != cancel.id && (may_be_forgotten || self.known.contains(&cancel.target_id));
             found.expect(Rule::UiCancel, is_known, || {
                 "the id of a dialog that was opened, at /targetId".to_owned()
             });

@@ -21,15 +21,6 @@ impl AppendedEntries {
         }
         let new = self.0.insert(entry.id().to_owned());
         found.expect(Rule::EntriesTree, new, || "an entry that was not told before".to_owned());
-        // The server itself leaves out the entry before: an answer that failed.
-        if let SessionEntry::ContextEdit(edit) = entry
-            && edit.replacement.is_none()
-            && !found.has_extensions()
-        {
-            let (at, what) = ("/entry/targetId", "the entry before it, its parent");
-            let target = Some(edit.target_id.as_str());
-            found.expect_same(Rule::EntriesTree, at, what, &edit.parent_id.as_deref(), &target);
-        }
     }
 
     /// Forgets all ids: the session has changed.

@@ -8,8 +8,8 @@ mod endings;
 use super::usage::{check_sums, counters};
 use crate::findings::Findings;
 use pi_rpc_protocol::{
-    AssistantContent, AssistantMessage, BlockKind, Dialect, JsonObject, MessageUpdateEvent, RuleId as Rule,
-    Step, StopReason, ToolCall, Update, Usage, parse_arguments, parse_partial,
+    AssistantContent, AssistantMessage, BlockKind, JsonObject, MessageUpdateEvent, RuleId as Rule, Step,
+    StopReason, ToolCall, Update, Usage, parse_arguments, parse_partial,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -32,14 +32,9 @@ pub struct PartialMessage {
     response_id: Option<String>,
     /// The newest usage that is not empty.
     usage: Option<Usage>,
-    /// The tokens of the newest snapshots: of the message, and of `partial`, which may be ahead.
-    tokens: [Tokens; 2],
     /// The arguments of the newest snapshot of each call, by the index of its block.
     arguments: BTreeMap<usize, JsonObject>,
 }
-
-/// The counters of a usage, with their total.
-type Tokens = [u64; 5];
 
 #[derive(Clone, Debug)]
 /// A content block that is being streamed.
@@ -63,7 +58,6 @@ impl PartialMessage {
             shown: None,
             response_id: start.response_id.clone(),
             usage: Some(start.usage.clone()).filter(has_tokens),
-            tokens: [[0; 5]; 2],
             arguments: BTreeMap::new(),
         }
     }
@@ -100,7 +94,7 @@ impl PartialMessage {
     }
 
     /// Takes in one step as a `message_update`, which in some dialects contains snapshots, even twice.
-    pub fn snapshot(&mut self, event: &MessageUpdateEvent, dialect: Dialect, found: &mut Findings) {
+    pub fn snapshot(&mut self, event: &MessageUpdateEvent, found: &mut Findings) {
         let update = event.assistant_message_event.update();
         if let Some(update) = &update {
             self.update(update, found);
@@ -114,15 +108,6 @@ impl PartialMessage {
         let partial = event.assistant_message_event.partial();
         if let Some(partial) = partial.filter(|partial| partial.usage != message.usage) {
             check_sums(&partial.usage, &self.start.api, "/assistantMessageEvent/partial/usage", found);
-        }
-        // Where the two have to be equal, another rule tells that they are not.
-        let may_differ = Rule::PartialEqEnd.tier(dialect.base()).is_none();
-        let is_same = partial.is_none_or(|partial| partial.usage == message.usage);
-        if may_differ || is_same {
-            self.count(0, &message.usage, "/message/usage", found);
-        }
-        if let Some(partial) = partial.filter(|_| may_differ) {
-            self.count(1, &partial.usage, "/assistantMessageEvent/partial/usage", found);
         }
         self.grow_arguments(&message.content, found);
         if message.response_id.is_some() && message.response_id != self.response_id {
@@ -190,26 +175,6 @@ impl PartialMessage {
         check_sums(usage, &self.start.api, at, found);
         if has_tokens(usage) {
             self.usage = Some(usage.clone());
-        }
-    }
-
-    /// Judges that no token that a snapshot has counted is lost in a later one.
-    fn count(&mut self, track: usize, usage: &Usage, at: &str, found: &mut Findings) {
-        let now = tokens_of(usage);
-        let before = std::mem::replace(&mut self.tokens[track], now);
-        let lost = COUNTERS.iter().zip(before.iter().zip(&now)).find(|(_, (before, now))| now < before);
-        match lost {
-            None => found.pass(Rule::PartialMonotonic),
-            Some((name, (before, now))) => {
-                let what = "the tokens of the snapshot before, or more";
-                found.fail_with_difference(
-                    Rule::PartialMonotonic,
-                    &format!("{at}/{name}"),
-                    what,
-                    before,
-                    now,
-                );
-            }
         }
     }
 
@@ -313,14 +278,6 @@ impl Block {
 /// Whether any tokens are counted.
 fn has_tokens(usage: &Usage) -> bool {
     usage.total_tokens > 0 || counters(usage).iter().any(|count| *count > 0)
-}
-
-/// The names of [`Tokens`].
-const COUNTERS: [&str; 5] = ["input", "output", "cacheRead", "cacheWrite", "totalTokens"];
-
-fn tokens_of(usage: &Usage) -> Tokens {
-    let [input, output, cache_read, cache_write] = counters(usage);
-    [input, output, cache_read, cache_write, usage.total_tokens]
 }
 
 /// Characters at the end of a text that was read from a part of its JSON, which may be read otherwise when there is more of it.

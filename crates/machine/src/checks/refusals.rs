@@ -8,7 +8,8 @@ use crate::{
     requests::{OpenRequest, Requests, ResponseHead},
 };
 use pi_rpc_protocol::{
-    Base, ErrorText, FlowState, RpcCommand, RpcCommandKind, RuleId as Rule, placeholder_values,
+    AgentSessionEventKind, Base, ErrorText, FlowState, RpcCommand, RpcCommandKind, RuleId as Rule,
+    placeholder_values,
 };
 use std::collections::VecDeque;
 
@@ -54,26 +55,25 @@ impl Refusals {
         let values = place.and_then(|place| self.commands.remove(place)).map(|(_, values)| values);
         let (false, Some(error)) = (answer.success, &answer.error) else { return };
         let kind = request.command;
-        let is_other_prompt = |other: &OpenRequest| other.command == RpcCommandKind::Prompt;
+        let may_begin =
+            |other: &OpenRequest| other.command.has_message() || other.command == RpcCommandKind::Compact;
+        // Without an event for it, nobody sees when a server takes prompts again.
+        let is_seen = AgentSessionEventKind::AgentSettled.is_in(at.base());
         let is_unsure =
-            !at.whole || at.has_extensions || at.cut || requests.outstanding().any(is_other_prompt);
+            !is_seen || !at.whole || at.has_extensions || at.cut || requests.outstanding().any(may_begin);
         let expected = match reason(error, at.base()) {
             Some((ErrorText::UnknownCommand, _)) if is_everywhere(kind) => {
                 Some(format!("no `{kind}` to be unknown, which every server has"))
             }
             Some((text, named)) if text.refuses().contains(&kind) => {
-                misfit(text, &named, &values.unwrap_or_default(), request, is_unsure)
+                misfit(text, &named, &values.filter(|_| !at.cut).unwrap_or_default(), request, is_unsure)
             }
             Some((text, _)) if !text.refuses().is_empty() => {
                 let of: Vec<String> = text.refuses().iter().map(|kind| format!("`{kind}`")).collect();
                 Some(format!("a reason to refuse `{kind}`; the text is for {}", of.join(", ")))
             }
             Some(_) => None,
-            // What has no way to fail.
-            None if speaks_of_limit(error) => None,
-            None if is_everywhere(kind) && (kind.is_read() || kind.is_control()) && !at.met.closing => {
-                Some(format!("a `{kind}` to succeed"))
-            }
+            // A server may refuse any command for a reason of its own: a limit, a disk, a cluster that is gone.
             None => None,
         };
         match expected {
@@ -106,7 +106,11 @@ fn misfit(
         let asked = value(name).filter(|asked| asked != named)?;
         Some(format!("the {name} of the command, {asked:?}, not {named:?}"))
     });
-    if other.is_some() {
+    // Ids may have the characters that stand between them.
+    let joined = |values: Vec<&str>| values.join("/");
+    let is_same = joined(named.iter().map(|(_, named)| *named).collect())
+        == joined(named.iter().filter_map(|(name, _)| value(name)).collect());
+    if other.is_some() && !is_same {
         return other;
     }
     let kind = request.command;
@@ -121,11 +125,6 @@ fn misfit(
         }
         _ => None,
     }
-}
-
-/// Whether a server says that there was too much of something: sizes and rates are its own, and any command may be refused by them.
-fn speaks_of_limit(error: &str) -> bool {
-    ["at most", "limit", "too many", "too long", "too large"].iter().any(|words| error.contains(words))
 }
 
 /// Whether every dialect has the command, so that no version of a server lacks it.

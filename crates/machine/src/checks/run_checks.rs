@@ -55,7 +55,7 @@ impl RunChecks {
             }
             Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageUpdate(update))) => {
                 if let Some(partial_message) = self.run.as_mut().and_then(Run::partial_message) {
-                    partial_message.snapshot(update, self.spoken.dialect, found);
+                    partial_message.snapshot(update, found);
                 }
             }
             Emission::Frame(Outbound::AgentSessionEvent(event)) => self.on_event(event, found),

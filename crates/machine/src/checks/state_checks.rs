@@ -75,6 +75,10 @@ impl StateChecks {
             if let Some(command) = &open.command {
                 self.succeed(command, success, open.frame, at, found);
             }
+            if request.command.replaces_session() {
+                // With other settings, perhaps.
+                self.scoped = None;
+            }
         }
         self.known.forget_passed(at);
     }
@@ -201,14 +205,6 @@ impl StateChecks {
             let current = self.known.members.model().filter(|_| slot.is_unchanged_since(since));
             let is_current = |model: &&Model| current.is_some_and(|current| key(current) == key(model));
             let place = models.iter().position(|model| is_current(&model));
-            // A model without a key is in use, and in no list.
-            let is_sure = !at.cut && !self.known.may_change_silently();
-            if let (Some(current), true, true) = (current, models.is_empty(), is_sure) {
-                found.fail(
-                    Rule::ModelsSteady,
-                    format!("`{}`, which is in use, at /data/models", key(current)),
-                );
-            }
             if let (Some(current), Some(place), false) = (current, place, at.cut) {
                 let at = format!("/data/models/{place}");
                 let what = "the model that is in use, as it was told before";
