@@ -190,6 +190,7 @@ pub fn session_options(
         reserve: settings.compaction.reserve_tokens.unwrap_or(own.compaction.reserve),
         keep_recent: settings.compaction.keep_recent_tokens.unwrap_or(own.compaction.keep_recent),
     };
+    let keeps_long = settings.request_options(environment).caches_long;
     let overrides = settings.compaction.model_overrides.into_iter().map(|(model, tokens)| {
         let reserve = tokens.reserve_tokens.unwrap_or(compaction.reserve);
         let keep_recent = tokens.keep_recent_tokens.unwrap_or(compaction.keep_recent);
@@ -216,9 +217,12 @@ pub fn session_options(
         syncs_runs: options.sync == SyncPolicy::Run,
         budget: options.budget,
         cache_warming: WarmingPlan {
-            // Unset: as in pi, but for agents, which ask models themselves.
-            mode: settings.cache_warming.unwrap_or(CacheWarming::Idle),
-            keeps_long: environment.get("PI_CACHE_RETENTION") == Some("long"),
+            // An agent in place of models has no cache of ours.
+            mode: match options.agent.is_some() {
+                true => CacheWarming::Off,
+                false => settings.cache_warming.unwrap_or(CacheWarming::Idle),
+            },
+            keeps_long,
         },
     };
     let tool_environment = ToolEnvironment {

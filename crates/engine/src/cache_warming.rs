@@ -5,13 +5,13 @@
 
 use crate::{
     core::Engine,
-    io::{ModelCall, Output, Purpose},
+    io::{ModelCall, Purpose},
     requests::ModelContinuation,
     run::partial_message::PartialMessage,
     store::after_append::AfterAppend,
 };
 use pi_rpc_machine::{PricedTokens, costs};
-use pi_rpc_model::http_options::CacheWarming;
+use pi_rpc_model::{api::Api, http_options::CacheWarming};
 use pi_rpc_protocol::{AgentMessage, Model, SessionEntryKind, StopReason, ThinkingLevel};
 use pi_rpc_session::NewEntry;
 use std::{sync::Arc, time::Duration};
@@ -115,7 +115,7 @@ impl Engine {
     }
 
     /// Ends it, with a request that is under way.
-    pub(crate) fn stop_warming(&mut self) {
+    pub fn stop_warming(&mut self) {
         if let Some(WarmedRequest { call, due: None, .. }) = self.cache_warmer.request.take() {
             self.cancel_model(call.call);
         }
@@ -140,7 +140,8 @@ impl Engine {
         else {
             return;
         };
-        if request.is_late(now) || !self.continues(request) || !self.is_worth_warming(request) {
+        let is_over = self.reached_limit().is_some();
+        if is_over || request.is_late(now) || !self.continues(request) || !self.is_worth_warming(request) {
             return self.stop_warming();
         }
         let mut call = (*request.call).clone();
@@ -182,7 +183,6 @@ impl Engine {
             return self.stop_warming();
         }
         if !matches!(message.stop_reason, StopReason::Error | StopReason::Aborted) {
-            self.push(Output::UnshownUsage(message.usage.clone()));
             let entry = self.append(NewEntry::Usage {
                 kind: WARMING.to_owned(),
                 provider: message.provider.clone(),
@@ -211,7 +211,7 @@ fn lifetime(model: &Model, keeps_long: bool) -> Option<Duration> {
 /// Whether an answer of one token leaves the cache as it is: a thinking budget would change with it.
 fn can_repeat(call: &ModelCall) -> bool {
     let thinks = call.level.is_some_and(|level| level != ThinkingLevel::Off);
-    !thinks || call.model.api != "anthropic-messages" || thinks_freely(&call.model)
+    !thinks || Api::parse(&call.model.api) != Some(Api::AnthropicMessages) || thinks_freely(&call.model)
 }
 
 /// Whether the model decides by itself how long to think, by its `compat`.

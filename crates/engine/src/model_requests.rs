@@ -124,7 +124,10 @@ impl Engine {
     /// Performs the continuation of a completed or failed request.
     fn on_answer_end(&mut self, call: CallId) {
         let Some(ModelRequest { partial, continuation }) = self.requests.models.remove(&call) else { return };
-        if matches!(continuation, ModelContinuation::BranchSummary(_) | ModelContinuation::Action) {
+        if matches!(
+            continuation,
+            ModelContinuation::BranchSummary(_) | ModelContinuation::Action | ModelContinuation::Warming
+        ) {
             self.push(Output::UnshownUsage(partial.message.usage.clone()));
         }
         match continuation {

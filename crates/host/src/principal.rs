@@ -68,6 +68,8 @@ pub struct SessionFacts<'s> {
     pub tools: Vec<&'s str>,
     /// Provider and id of the model.
     pub model: Option<(String, String)>,
+    /// Whether an extension chooses the model of each request, as the selected one is virtual.
+    pub is_routed: bool,
     /// Whether it connects servers of the Model Context Protocol.
     pub connects_mcp: bool,
 }
@@ -240,6 +242,9 @@ impl Principal {
                     return forbidden(&format!("\"{}/{}\"", it.provider, it.model_id));
                 }
                 (RpcCommand::CycleModel(_), _) => return forbidden("the next one; use set_model"),
+                _ if is_run && session.is_routed => {
+                    return forbidden("a virtual one, whose requests may go to any");
+                }
                 (_, Some((provider, id))) if is_run && !admits_model(globs, provider, id) => {
                     return forbidden(&format!("\"{provider}/{id}\""));
                 }

@@ -218,6 +218,9 @@ impl SessionTask {
                 None | Some(Input::Model { .. } | Input::ToolProgress { .. } | Input::ShellProgress { .. })
             );
             if let Some(input) = input {
+                if matches!(input, Input::Time) && self.owner.check_spend(wall_ms()).is_err() {
+                    self.runner.engine.stop_warming();
+                }
                 exit_reason = exit_reason.or(self.step(Some(input)));
                 if let Some(abort) = self.abort_if_overspent() {
                     exit_reason = exit_reason.or(self.step(Some(abort)));
@@ -368,10 +371,14 @@ impl SessionTask {
         let checked = checked.and_then(|()| match principal.limits == self.owner.limits {
             true => Ok(()),
             false => {
-                let model = self.runner.engine.state().model.map(|model| (model.provider, model.id));
+                let model = self.runner.engine.state().model;
+                let virtual_api = self.dialect.record().virtual_model_api;
+                let is_routed = model.as_ref().is_some_and(|model| Some(model.api.as_str()) == virtual_api);
+                let model = model.map(|model| (model.provider, model.id));
                 let tools = self.runner.engine.offered_tools().collect();
                 let connects_mcp = self.connects_mcp;
-                let facts = SessionFacts { directory: &self.directory, tools, model, connects_mcp };
+                let facts =
+                    SessionFacts { directory: &self.directory, tools, model, is_routed, connects_mcp };
                 principal.check_effects(command, &self.owner.limits, &facts)
             }
         });

@@ -44,6 +44,8 @@ pub enum NewEntry {
         details: Option<Value>,
         /// Whether an extension made the summary.
         from_hook: bool,
+        /// Tokens and cost of the request for it; `None`: there was none.
+        usage: Option<Box<Usage>>,
     },
     /// What a request of a model has used that led to no message.
     Usage {
@@ -188,7 +190,7 @@ impl NewEntry {
                     system_message: system_message.map(|message| *message),
                 })
             }
-            Self::BranchSummary { from, summary, details, from_hook } => {
+            Self::BranchSummary { from, summary, details, from_hook, usage } => {
                 SessionEntry::BranchSummary(BranchSummaryEntry {
                     id,
                     parent_id,
@@ -198,7 +200,7 @@ impl NewEntry {
                     details,
                     from_hook: Some(from_hook),
                     from_extension: Some(from_hook),
-                    usage: None,
+                    usage: usage.map(|usage| *usage),
                 })
             }
             Self::LeftOut(target) => SessionEntry::ContextEdit(ContextEditEntry {

@@ -21,7 +21,7 @@ use crate::{
 };
 use pi_rpc_protocol::{
     BeforeTreeHook, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf, HookSummary, JsonObject,
-    TreeHook, errors, texts,
+    TreeHook, Usage, errors, texts,
 };
 use pi_rpc_session::{BranchPreparation, Entry, NewEntry};
 use serde_json::{Value, json};
@@ -30,6 +30,7 @@ use serde_json::{Value, json};
 struct BranchSummaryText {
     text: String,
     details: Option<Value>,
+    usage: Option<Box<Usage>>,
     from_extension: bool,
 }
 
@@ -122,6 +123,7 @@ impl Engine {
         let made = summary.filter(|_| user_wants_summary).map(|made| BranchSummaryText {
             text: made.summary,
             details: made.details,
+            usage: None,
             from_extension: true,
         });
         match made {
@@ -158,8 +160,13 @@ impl Engine {
                 self.request_summary(call, level, &request, continuation);
             }
             None => {
-                let text = texts::branch_empty();
-                self.move_leaf(call, Some(BranchSummaryText { text, details: None, from_extension: false }));
+                let summary = BranchSummaryText {
+                    text: texts::branch_empty(),
+                    details: None,
+                    usage: None,
+                    from_extension: false,
+                };
+                self.move_leaf(call, Some(summary));
             }
         }
     }
@@ -181,7 +188,8 @@ impl Engine {
         }
         let text = branch.summary(&text, self.dialect.record().compaction.list_lines);
         let details = serde_json::to_value(branch.files.details()).ok();
-        self.move_leaf(call, Some(BranchSummaryText { text, details, from_extension: false }));
+        let usage = Some(Box::new(answer.usage));
+        self.move_leaf(call, Some(BranchSummaryText { text, details, usage, from_extension: false }));
     }
 
     /// Moves the leaf; extensions are notified once that is persisted.
@@ -202,6 +210,7 @@ impl Engine {
                 summary: summary.text,
                 details: summary.details,
                 from_hook: summary.from_extension,
+                usage: summary.usage,
             })
         });
         if let Some(label) = label.filter(|label| !label.is_empty()) {

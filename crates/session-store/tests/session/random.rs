@@ -33,7 +33,7 @@ fn new_entry() -> impl Strategy<Value = NewEntry> {
             NewEntry::Custom { kind, data: Some(json!({ "n": n })) }
         }),
         1 => any::<(String, String)>().prop_map(|(from, summary)| {
-            NewEntry::BranchSummary { from, summary, details: None, from_hook: false }
+            NewEntry::BranchSummary { from, summary, details: None, from_hook: false, usage: None }
         }),
         1 => any::<(String, Option<String>)>().prop_map(|(target, label)| NewEntry::Label { target, label }),
     ]

@@ -45,6 +45,7 @@ fn one_of_each(dialect: Dialect) -> Vec<NewEntry> {
             summary: "A dead end.".to_owned(),
             details: None,
             from_hook: true,
+            usage: None,
         },
         NewEntry::Label { target: "kept".to_owned(), label: Some("start".to_owned()) },
         NewEntry::Label { target: "kept".to_owned(), label: None },
