@@ -41,7 +41,7 @@ use pi_rpc_model::{
 };
 use reqwest::{
     Client, ClientBuilder, Request, Response, Url,
-    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect,
 };
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -259,6 +259,8 @@ impl Http {
                 // Each time anew: a signature is valid for minutes.
                 self.sign(&mut request, signing).await.map_err(RequestFailure::new)?;
             }
+            let authorization = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
+            let authorization = authorization.unwrap_or_default().to_owned();
             let mut failure = match send(&client, request, reader, options, redactor).await {
                 Ok(response) => {
                     self.reached.lock().unwrap_or_else(PoisonError::into_inner).insert(host);
@@ -267,7 +269,7 @@ impl Http {
                 Err(failure) => failure,
             };
             if failure.is_unauthorized {
-                self.federated_tokens.forget().await;
+                self.federated_tokens.forget(&authorization);
             }
             let is_stale = failure.is_broken && replaced < MOST_REPLACED && self.has_reached(&host);
             if let Some(instead) = failure.instead.take()

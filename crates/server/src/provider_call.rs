@@ -148,6 +148,7 @@ impl ProviderCall {
         let ((heads, shown), (raw, streamed)) = (mpsc::channel(1), mpsc::channel(1));
         let watch =
             AnswerWatch { heads: hooks.response.then_some(heads), events: hooks.stream.then_some(raw) };
+        let is_turn = session.is_some();
         let (request, reader) = match session {
             Some(session) => access.threads.join(&session, &model, request, reader),
             None => (request, reader),
@@ -160,7 +161,9 @@ impl ProviderCall {
             false => &access.http_options,
         };
         let exchange: Pin<Box<dyn Future<Output = ()> + Send>> = match socket_of(api, &request) {
-            Some(socket) => {
+            Some(mut socket) => {
+                // The connection that is kept, and what it goes on behind, are those of the conversation.
+                socket.key = socket.key.filter(|_| is_turn);
                 Box::pin(access.http.stream_socket_answer(socket, request, reader, options, events, watch))
             }
             None => Box::pin(access.http.stream_watched_answer(request, reader, options, events, watch)),

@@ -30,9 +30,13 @@ impl std::fmt::Debug for FederatedTokens {
 }
 
 impl FederatedTokens {
-    /// Forgets all: a request with one was refused.
-    pub async fn forget(&self) {
-        self.0.lock().await.clear();
+    /// Forgets the token that a refused request had in its `authorization`.
+    pub fn forget(&self, authorization: &str) {
+        // One that is exchanged right now is newer.
+        if let Ok(mut tokens) = self.0.try_lock() {
+            tokens
+                .retain(|_, (token, _)| authorization.strip_prefix("Bearer ") != Some(token.value.as_str()));
+        }
     }
 }
 

@@ -5,7 +5,8 @@
 //! `tokio-tungstenite` frames the messages. Source: pi 1.6.0 (`openai-codex-responses`).
 
 use super::{
-    AnswerWatch, Http, RawEvent, RequestFailure, chain, forward_events, host, redactor::Redactor, seconds,
+    AnswerWatch, Http, RawEvent, RequestFailure, SILENT_IDLE_FACTOR, chain, forward_events, host,
+    redactor::Redactor, seconds,
 };
 use crate::body::EVENT_BYTES;
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -80,8 +81,8 @@ struct Connection {
 enum Attempt {
     /// The answer is complete, or has failed for good, and its last event was sent.
     Over,
-    /// The connection failed; `has_begun`: after events of the answer.
-    Broken { reason: String, has_begun: bool },
+    /// The connection failed; `has_begun`: after events of the answer; `is_silent`: the provider said nothing for too long.
+    Broken { reason: String, has_begun: bool, is_silent: bool },
     /// The server does not hold what the request goes on behind.
     NotHeld,
     /// The account has too many connections.
@@ -164,7 +165,7 @@ impl Http {
                 () = events.closed() => return,
             };
             match ended {
-                Attempt::Broken { reason, has_begun } => {
+                Attempt::Broken { reason, has_begun, .. } => {
                     tracing::debug!("no WebSocket: {}", redactor.redact(reason.clone()));
                     socket.key.iter().for_each(|key| self.sockets.give_up(key));
                     if has_begun {
@@ -205,14 +206,17 @@ impl Http {
                 Some(connection) => connection,
                 None => match self.connect(socket, options.socket_connect).await {
                     Ok(connection) => Box::new(connection),
-                    Err(reason) => return Attempt::Broken { reason, has_begun: false },
+                    Err(reason) => {
+                        return Attempt::Broken { reason, has_begun: false, is_silent: false };
+                    }
                 },
             };
             let attempt =
                 self.ask(connection, socket, body, reader, options, events, watching, redactor).await;
             let is_again = match &attempt {
                 Attempt::NotHeld | Attempt::TooMany => tried == 0,
-                Attempt::Broken { has_begun: false, .. } => is_kept,
+                // The other side may have closed it since. One that took the request and is silent may be at work on it.
+                Attempt::Broken { has_begun: false, is_silent: false, .. } => is_kept,
                 Attempt::Broken { .. } | Attempt::Over => false,
             };
             if !is_again {
@@ -243,14 +247,21 @@ impl Http {
             Err(_) => Some(format!("the provider read nothing for {}", seconds(options.idle))),
         };
         if let Some(reason) = failed {
-            return Attempt::Broken { reason, has_begun: false };
+            return Attempt::Broken { reason, has_begun: false, is_silent: false };
         }
+        let longest = options.idle.saturating_mul(SILENT_IDLE_FACTOR);
+        let mut last_activity = Instant::now();
         let mut answer = FollowedAnswer::default();
         let mut has_begun = false;
         loop {
-            let text = match next_text(&mut connection.socket, options.idle).await {
-                Ok(text) => text,
-                Err(reason) => return Attempt::Broken { reason, has_begun },
+            let patience = options.idle.min(longest.saturating_sub(last_activity.elapsed()));
+            let text = match next_text(&mut connection.socket, patience).await {
+                Ok(Some(text)) => text,
+                Ok(None) => {
+                    let reason = format!("the provider was silent for {}", seconds(patience));
+                    return Attempt::Broken { reason, has_begun, is_silent: true };
+                }
+                Err(reason) => return Attempt::Broken { reason, has_begun, is_silent: false },
             };
             // What is no JSON is the reader's to refuse.
             let event: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -268,6 +279,9 @@ impl Http {
             }
             has_begun = true;
             let made = reader.event(event["type"].as_str().unwrap_or("message"), &text);
+            if !made.is_empty() {
+                last_activity = Instant::now();
+            }
             made.iter().for_each(|event| answer.follow(event));
             let is_complete = made.iter().any(|event| matches!(event, StreamEvent::Finish(_)));
             let is_over = forward_events(made, events, redactor).await;
@@ -337,19 +351,22 @@ fn headers(request: &SocketRequest, key: &str) -> Result<HeaderMap, String> {
     Ok(headers)
 }
 
-/// The text of the next message, within `idle`. Pings are answered on the way.
-async fn next_text(socket: &mut WebSocketStream<Upgraded>, idle: Duration) -> Result<String, String> {
+/// The text of the next message; `None`: there was none within `idle`. Pings are answered on the way.
+async fn next_text(socket: &mut WebSocketStream<Upgraded>, idle: Duration) -> Result<Option<String>, String> {
     let deadline = Instant::now().checked_add(idle);
     loop {
         let next = match deadline {
-            Some(deadline) => timeout_at(deadline, socket.next())
-                .await
-                .map_err(|_| format!("the provider was silent for {}", seconds(idle)))?,
+            Some(deadline) => match timeout_at(deadline, socket.next()).await {
+                Ok(next) => next,
+                Err(_) => return Ok(None),
+            },
             None => socket.next().await,
         };
         match next {
-            Some(Ok(Message::Text(text))) => return Ok(text.to_string()),
-            Some(Ok(Message::Binary(bytes))) => return Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Some(Ok(Message::Text(text))) => return Ok(Some(text.to_string())),
+            Some(Ok(Message::Binary(bytes))) => {
+                return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
+            }
             Some(Ok(Message::Close(frame))) => {
                 let why = frame.map(|frame| format!(" {} {}", u16::from(frame.code), frame.reason));
                 return Err(format!("WebSocket closed{}", why.unwrap_or_default().trim_end()));
