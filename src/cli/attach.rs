@@ -98,6 +98,15 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
         ));
     }
     let (hosts, open) = HostAddress::parse_list(&options.messages.remove(0)).map_err(usage)?;
+    let unpassed = [
+        (options.no_mcp, "--no-mcp"),
+        (options.no_extensions, "--no-extensions"),
+        (options.no_ui, "--no-ui"),
+    ];
+    if let Some((_, name)) = unpassed.into_iter().find(|(is_given, _)| *is_given) {
+        let text = "the host decides that, by its own options and the limits of the token";
+        return Err(usage(format!("attach: {name}: {text}")));
+    }
     if open.is_some()
         && let Some(names) = narrowing(&options)
     {

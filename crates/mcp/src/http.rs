@@ -124,8 +124,8 @@ impl HttpTransport {
                 match http.open_stream(place.last_event.as_ref()).await {
                     Ok(Some(response)) => {
                         // Its end is no error: servers close such streams at will.
-                        let had_some = http.read_stream(response, &inbox, &mut place).await;
-                        if had_some.is_ok_and(|had_some| had_some) {
+                        let (had_some, _) = http.read_stream(response, &inbox, &mut place).await;
+                        if had_some {
                             waits = STREAM_RETRIES.iter();
                         }
                     }
@@ -253,9 +253,12 @@ impl HttpTransport {
         let mut end = "the stream has ended without the answer".to_owned();
         loop {
             if let Some(response) = stream.take() {
-                match self.read_stream(response, inbox, &mut place).await {
-                    Ok(true) => waits = STREAM_RETRIES.iter(),
-                    Ok(false) => {}
+                let (had_some, read) = self.read_stream(response, inbox, &mut place).await;
+                if had_some {
+                    waits = STREAM_RETRIES.iter();
+                }
+                match read {
+                    Ok(()) => {}
                     Err(error @ RequestError::Transient(_)) => end = error.to_string(),
                     Err(error) => return Err(error),
                 }
@@ -332,35 +335,35 @@ impl HttpTransport {
         }
     }
 
-    /// Reads a stream to its end; says whether a message was in it. `place` is where to resume it.
-    ///
-    /// # Errors
-    ///
-    /// The connection is cut, or a message is too long.
+    /// Reads a stream to its end; says whether a message was in it, and how it ended: the connection may be cut, or a message too
+    /// long. `place` is where to resume it.
     async fn read_stream(
         &self,
         mut response: Response,
         inbox: &Inbox,
         place: &mut EventStream,
-    ) -> Result<bool, RequestError> {
+    ) -> (bool, Result<(), RequestError>) {
         let mut had_some = false;
         let mut pass_on = |data: &[u8]| had_some |= self.pass_on(data, inbox);
-        loop {
+        let end = loop {
             match response.chunk().await {
                 Ok(Some(bytes)) => {
-                    let read = place.read(&bytes, &mut pass_on);
-                    read.map_err(|TooLong| RequestError::Failed(too_long()))?;
+                    if place.read(&bytes, &mut pass_on) == Err(TooLong) {
+                        place.cut();
+                        break Err(RequestError::Failed(too_long()));
+                    }
                 }
                 Ok(None) => {
                     place.end(&mut pass_on);
-                    return Ok(had_some);
+                    break Ok(());
                 }
                 Err(error) => {
                     place.cut();
-                    return Err(RequestError::Transient(network_error(&error)));
+                    break Err(RequestError::Transient(network_error(&error)));
                 }
             }
-        }
+        };
+        (had_some, end)
     }
 
     /// Passes a message on; says whether it was one.
