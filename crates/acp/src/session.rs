@@ -226,7 +226,6 @@ impl Pump {
         let has_one_value = matches!(
             update,
             SessionUpdate::AvailableCommandsUpdate(_)
-                | SessionUpdate::ConfigOptionUpdate(_)
                 | SessionUpdate::CurrentModeUpdate(_)
                 | SessionUpdate::SessionInfoUpdate(_)
                 | SessionUpdate::UsageUpdate(_)

@@ -173,7 +173,7 @@ fn launcher(subject: &Subject, home: &Path, frames: &Path) -> String {
     format!(
         "#!/bin/sh\n{unset}unset PI_CODING_AGENT_DIR PI_RPC_DIALECT\nexport HOME={home} PI_OFFLINE=1 PI_SKIP_VERSION_CHECK=1\n\
          case \" $* \" in\n\
-         *' rpc '*) exec {own} tap --dialect {heard} --record {frames}/$$.jsonl --report /dev/null -- {command} \"$@\" ;;\n\
+         *' --mode rpc '*|*' --mode=rpc '*) exec {own} tap --dialect {heard} --record {frames}/$$.jsonl --report /dev/null -- {command} \"$@\" ;;\n\
          *) exec {plain} \"$@\" ;;\n\
          esac\n",
         home = quoted(home),

@@ -44,7 +44,7 @@ impl Passthrough {
 
     /// Keeps a line that passes.
     pub fn pass(&mut self, way: Way, line: &[u8]) {
-        self.kept += line.len();
+        self.kept += line.len() + size_of::<(Way, Vec<u8>)>();
         if self.kept <= MOST_KEPT {
             self.lines.push((way, line.to_vec()));
         } else {
