@@ -8,6 +8,7 @@ import { RUN_HOOKS } from "./schema.mjs";
 import { origin, within } from "./scope.mjs";
 import { features } from "./versions.mjs";
 import { messageOf } from "./shapes.mjs";
+import { VirtualModels } from "./virtual_models.mjs";
 
 /** Milliseconds between the cancellation of a request and its failure, if it has not completed. */
 const CANCEL_GRACE = 1500;
@@ -41,6 +42,7 @@ export class Host {
     this.cwd = hello.cwd;
     this.features = features(hello.api);
     this.providers = new Providers(this);
+    this.virtualModels = new VirtualModels(this);
   }
 
   /**
