@@ -11,7 +11,6 @@ use pi_rpc_config::{
 use pi_rpc_engine::matches_tool;
 use pi_rpc_host::TokenLimits;
 use pi_rpc_mcp::{BRIDGE_TOOLS, McpBridge, SCRIPT_TOOL, SEARCH_TOOL, servers_section, tool_prefix};
-use pi_rpc_protocol::Base;
 use pi_rpc_server::SessionOptions;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
@@ -62,7 +61,8 @@ fn read(config: &Config, options: &HostOptions, limits: &TokenLimits) -> Option<
         let mut entries = config.settings.extensions.iter().flat_map(|list| &list.entries);
         entries.any(|entry| entry.strip_prefix('-') == Some(PATH))
     };
-    let has_bridge = config.dialect.base() == Base::Pi1 && options.agent.is_none() && !options.no_extensions;
+    let has_bridge =
+        config.dialect.record().connects_mcp_servers && options.agent.is_none() && !options.no_extensions;
     let is_on = has_bridge && !options.no_mcp && limits.allows_mcp() && !turned_off();
     if is_on {
         return Some((McpServers::load(config), true));

@@ -11,7 +11,7 @@ use super::{
 use pi_rpc_files::secrets::Secrets;
 use pi_rpc_host::TokenLimits;
 use pi_rpc_login::finish_refreshes;
-use pi_rpc_protocol::{Base, Dialect, FRAME_LIMIT};
+use pi_rpc_protocol::{Dialect, FRAME_LIMIT};
 use pi_rpc_server::{Hazards, MAX_PENDING_BYTES, Options, ServeError, StartEnd, serve, signal_status, start};
 use std::{
     any::Any,
@@ -143,7 +143,7 @@ fn resolve(
     let limits = TokenLimits::none();
     let mut session = session_with_servers(config, &options, arguments, directory, &environment, &limits)?;
     // An extension may have such an option. The older versions ignore what they do not know. Source: pi 1.6.0, observed.
-    if dialect.base() == Base::Pi1 {
+    if dialect.record().refuses_unknown_options {
         let has_none = session.extension_setup.extensions.is_empty();
         let is_refused = |option: &&String| has_none || !option.starts_with("--");
         if let Some(unknown) = options.unknown.iter().find(is_refused) {

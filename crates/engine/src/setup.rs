@@ -6,7 +6,7 @@ use crate::{
 };
 use pi_rpc_prompt::{Commands, Instructions, PromptSource};
 use pi_rpc_protocol::{
-    Base, Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel,
+    Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel,
 };
 use pi_rpc_session::OpenedSession;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
@@ -181,7 +181,7 @@ impl Modes {
                 most: defaults.max_retries,
                 base_ms: defaults.retry_base_ms,
                 cap_ms: defaults.retry_cap_ms,
-                longest_ms: if dialect.base() == Base::Pi1 { LONGEST_RETRY_MS } else { u64::MAX },
+                longest_ms: defaults.retry_longest_ms.unwrap_or(u64::MAX),
             },
             compaction: CompactionPlan {
                 reserve: defaults.reserve_tokens,
@@ -195,9 +195,6 @@ impl Modes {
         }
     }
 }
-
-/// Longest wait before a retry, in `pi-1`. Source: pi 1.6.0 source.
-const LONGEST_RETRY_MS: u64 = 60_000;
 
 /// How much of the context a compaction leaves. Source: pi source, its settings `compaction`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,7 +24,7 @@ use pi_rpc_model::{
 use pi_rpc_model_http::http::DEFECT;
 use pi_rpc_processes::Processes;
 use pi_rpc_protocol::{
-    AgentSessionEventKind, AgentToolResult, Base, Dialect, DialectBashAbortNotice, ImageContent,
+    AgentSessionEventKind, AgentToolResult, Dialect, DialectBashAbortNotice, ImageContent,
     RpcExtensionUIResponse, TextContent, UserContent,
 };
 use pi_rpc_tools::{
@@ -388,7 +388,7 @@ impl Tasks {
             limits: Limits {
                 lines: bash.max_lines,
                 bytes: bash.max_bytes,
-                ignores_final_feed: self.dialect.base() == Base::Pi1,
+                ignores_final_feed: bash.ignores_final_feed,
             },
             file_limit: output_file_limit.unwrap_or(options.file_limit),
             files: output_files.clone(),

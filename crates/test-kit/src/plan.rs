@@ -1,6 +1,6 @@
 //! Plans of simulated tools and shell commands, such as `sleep 100; echo one; fail`.
 
-use pi_rpc_protocol::{Dialect, errors};
+use pi_rpc_protocol::{Dialect, DialectBashAbortNotice, errors};
 
 /// Milliseconds from a cancel to the end.
 pub const CANCEL_MS: u64 = 3;
@@ -57,7 +57,7 @@ impl Plan {
         let Ending { output, cancelled, exit_code } = self.ending();
         match (cancelled, exit_code) {
             (true, _) if output.is_empty() => (errors::bash_aborted(dialect.base()), true),
-            (true, _) if dialect == Dialect::Xcsh => {
+            (true, _) if dialect.record().bash.abort_notice == DialectBashAbortNotice::BeforeOutput => {
                 (format!("{}{output}", errors::bash_aborted(dialect.base())), true)
             }
             (true, _) => (format!("{output}\n\n{}", errors::bash_aborted(dialect.base())), true),

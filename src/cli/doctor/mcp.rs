@@ -3,13 +3,12 @@
 use super::{Check, State};
 use crate::cli::mcp::{Tried, try_all};
 use pi_rpc_config::{Config, mcp::McpServers};
-use pi_rpc_protocol::Base;
 
 const SUBJECT: &str = "mcp";
 
 /// Checks the files, and that every enabled server answers.
 pub fn check(config: &Config) -> Vec<Check> {
-    if config.dialect.base() != Base::Pi1 {
+    if !config.dialect.record().connects_mcp_servers {
         return Vec::new();
     }
     let found = McpServers::load(config);

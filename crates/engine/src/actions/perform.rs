@@ -13,10 +13,10 @@ use crate::{
     store::after_append::{AfterAppend, ChangeResponse, Rollback},
 };
 use pi_rpc_protocol::{
-    AbortCommand, AgentMessage, BranchCommand, CompactCommand, DeliverAs, Dialect, ExtensionFork,
-    ExtensionNewSession, ExtensionSendMessage, ExtensionSendUserMessage, ForkCommand, ForkPosition,
-    FromExtension, JsonObject, NewSessionCommand, PromptCommand, RequestId, RpcCommand, RpcSuccess,
-    StreamingBehavior, SwitchSessionCommand, errors,
+    AbortCommand, AgentMessage, BranchCommand, CompactCommand, DeliverAs, ExtensionFork, ExtensionNewSession,
+    ExtensionSendMessage, ExtensionSendUserMessage, ForkCommand, ForkPosition, FromExtension, JsonObject,
+    NewSessionCommand, PromptCommand, RequestId, RpcCommand, RpcCommandKind, RpcSuccess, StreamingBehavior,
+    SwitchSessionCommand, errors,
 };
 use pi_rpc_session::NewEntry;
 use serde_json::Value;
@@ -191,10 +191,10 @@ impl Engine {
     fn act_fork(&mut self, process: CallId, action: ExtensionFork) {
         let ExtensionFork { id: own, entry_id, position, .. } = action;
         let includes = position == Some(ForkPosition::At);
-        let dialect = self.dialect;
-        let command = |id| match dialect {
-            Dialect::Xcsh => RpcCommand::Branch(BranchCommand { id, entry_id }),
-            _ => RpcCommand::Fork(ForkCommand { id, entry_id }),
+        let is_branch = RpcCommandKind::Branch.is_in(self.dialect.base());
+        let command = |id| match is_branch {
+            true => RpcCommand::Branch(BranchCommand { id, entry_id }),
+            false => RpcCommand::Fork(ForkCommand { id, entry_id }),
         };
         self.serve_as_command_with(process, Some(own), command, Vec::new(), includes);
     }
