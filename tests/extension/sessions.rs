@@ -337,12 +337,60 @@ fn an_extension_takes_up_another_branch() {
             assert_eq!(told.len(), usize::from(case.data["cancelled"] == false), "{case_is}");
             if let Some(entry) = entry {
                 assert_eq!(told[0]["hook"]["summaryEntry"], entry, "{case_is}");
-                assert_eq!(entry["parentId"], entry["fromId"], "{case_is}");
+                let left = &first.disk.lines()[before - 1]["id"];
+                let from = if dialect == Pi1 { left } else { &entry["parentId"] };
+                assert_eq!(&entry["fromId"], from, "{case_is}");
                 let own = case.say["summary"]["summary"].as_str().unwrap_or("The sum.");
                 assert!(entry["summary"].as_str().is_some_and(|it| it.contains(own)), "{case_is}");
             }
         }
     }
+}
+
+#[test]
+fn branch_without_messages_has_empty_details() {
+    for dialect in DIALECTS {
+        let turns = json!([model_says("1"), model_says("2")]);
+        let note = || action("append_entry", json!({ "customType": "note", "data": 1 }));
+        let first = two_prompts(turns.clone()).extended(at_300(json!([]), note())).play(dialect);
+        let lines = first.disk.lines();
+        let answer = lines.iter().rfind(|line| line["message"]["role"] == "assistant").expect("an answer");
+        let wanted = action("navigate_tree", json!({ "targetId": answer["id"], "summarize": true }));
+        let extension = Extension::new("a", json!({ "hooks": [] }))
+            .on("start", [waits(300), writes(note()), waits(10), writes(wanted)]);
+        let played = two_prompts(turns).extended(extension).play(dialect);
+        let entry = played.disk.lines().into_iter().find(|line| line["type"] == "branch_summary");
+        let entry = entry.expect("a summary");
+        assert_eq!(entry["summary"], "No content to summarize", "{dialect}");
+        assert_eq!(entry["details"], json!({ "readFiles": [], "modifiedFiles": [] }), "{dialect}");
+        assert_eq!(played.asked.len(), 2, "{dialect}: no model is asked");
+    }
+}
+
+#[test]
+fn usage_of_extension_summary_counts() {
+    let turns = json!([model_says("1"), model_says("2")]);
+    let first = two_prompts(turns.clone())
+        .extended(at_300(json!([]), json!({ "type": "accept", "id": "0" })))
+        .play(Pi1);
+    let wanted = action("navigate_tree", json!({ "targetId": said(&first, "two"), "summarize": true }));
+    let summary = json!({ "summary": "Mine.", "usage": {
+        "input": 7, "output": 3, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 10,
+        "cost": { "input": 0.25, "output": 0.25, "cacheRead": 0.0, "cacheWrite": 0.0, "total": 0.5 },
+    } });
+    let stats = |id: &str| json!({ "id": id, "type": "get_session_stats" });
+    let played = two_prompts(turns)
+        .extended(
+            at_300(json!(["session_before_tree"]), wanted)
+                .on("hook session_before_tree", [says(json!({ "summary": summary }))]),
+        )
+        .host(200, stats("before"))
+        .host(500, stats("after"))
+        .play(Pi1);
+    let (before, after) = (played.data("before"), played.data("after"));
+    assert_eq!(after["tokens"]["total"].as_u64(), before["tokens"]["total"].as_u64().map(|it| it + 10));
+    assert_eq!(after["cost"].as_f64(), before["cost"].as_f64().map(|it| it + 0.5));
+    assert_eq!(response(&played)["data"]["summaryEntry"]["usage"], summary["usage"]);
 }
 
 #[test]

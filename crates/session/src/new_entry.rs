@@ -36,7 +36,7 @@ pub enum NewEntry {
     },
     /// The summary of an abandoned branch.
     BranchSummary {
-        /// The entry behind which the branch was left; `root` for the beginning.
+        /// The entry at which the branch was left; `root` for none.
         from: String,
         /// The summary.
         summary: String,

@@ -20,10 +20,10 @@ use crate::{
     store::{Appended, after_append::AfterAppend},
 };
 use pi_rpc_protocol::{
-    BeforeTreeHook, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf, HookSummary, JsonObject,
-    TreeHook, Usage, errors, texts,
+    BeforeTreeHook, DialectBranchSummaryFrom, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf,
+    HookSummary, JsonObject, TreeHook, Usage, errors, texts,
 };
-use pi_rpc_session::{BranchPreparation, Entry, NewEntry};
+use pi_rpc_session::{BranchPreparation, Entry, NewEntry, compaction::TouchedFiles};
 use serde_json::{Value, json};
 
 /// A summary of the branch that is left.
@@ -162,7 +162,7 @@ impl Engine {
             None => {
                 let summary = BranchSummaryText {
                     text: texts::branch_empty(),
-                    details: None,
+                    details: serde_json::to_value(TouchedFiles::default().details()).ok(),
                     usage: None,
                     from_extension: false,
                 };
@@ -204,9 +204,13 @@ impl Engine {
             return self.end_action(call, Err(text));
         }
         let from_extension = summary.as_ref().map(|summary| summary.from_extension);
+        let from = match self.dialect.record().branch_summary_from {
+            DialectBranchSummaryFrom::OldLeaf => old_leaf_id.clone(),
+            DialectBranchSummaryFrom::NewPosition => chosen.leaf.as_deref().map(str::to_owned),
+        };
         let summary = summary.filter(|summary| !summary.text.is_empty()).and_then(|summary| {
             self.append(NewEntry::BranchSummary {
-                from: chosen.leaf.as_deref().unwrap_or("root").to_owned(),
+                from: from.unwrap_or_else(|| "root".to_owned()),
                 summary: summary.text,
                 details: summary.details,
                 from_hook: summary.from_extension,
