@@ -5,7 +5,7 @@ use crate::asking_support::{
 };
 use pi_rpc::{
     engine::{CompactionPlan, Modes},
-    protocol::Dialect::{self, Pi, Xcsh},
+    protocol::Dialect::{self, Pi, Pi1, Xcsh},
 };
 use serde_json::{Value, json};
 use shorthand::{command, fills, prompt, says as model_says, summary};
@@ -106,6 +106,27 @@ fn an_extension_prevents_a_compaction() {
         assert!(played.error("c").ends_with("Compaction cancelled"), "{dialect}");
         assert_eq!(played.asked.len(), 2, "{dialect}: no model is asked");
     }
+}
+
+#[test]
+fn usage_of_replaced_compaction_counts() {
+    let (kept, tokens) = known(Pi1);
+    let usage = json!({
+        "input": 7, "output": 3, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 10,
+        "cost": { "input": 0.25, "output": 0.25, "cacheRead": 0.0, "cacheWrite": 0.0, "total": 0.5 },
+    });
+    let compaction = json!({
+        "summary": "All of it.", "firstKeptEntryId": kept, "tokensBefore": tokens, "usage": usage,
+    });
+    let stats = |id: &str| json!({ "id": id, "type": "get_session_stats" });
+    let played = asked([says(json!({ "compaction": compaction }))])
+        .host(250, stats("before"))
+        .host(500, stats("after"))
+        .play(Pi1);
+    let (before, after) = (played.data("before"), played.data("after"));
+    assert_eq!(after["tokens"]["total"].as_u64(), before["tokens"]["total"].as_u64().map(|it| it + 10));
+    assert_eq!(after["cost"].as_f64(), before["cost"].as_f64().map(|it| it + 0.5));
+    assert_eq!(played.data("c")["usage"], usage);
 }
 
 #[test]

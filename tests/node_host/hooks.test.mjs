@@ -7,6 +7,12 @@ const MODEL = { provider: "p", id: "m" };
 const USER = { role: "user", content: "hi", timestamp: 1 };
 const ENTRY = { type: "message", id: "e1", parentId: null, timestamp: "2026-01-01T00:00:00.000Z", message: USER };
 
+/** What the server is told of a usage with these members alone. */
+function usage(input, total) {
+  const none = { output: 0, cacheRead: 0, cacheWrite: 0 };
+  return { ...none, input, totalTokens: 0, cost: { ...none, input: 0, total } };
+}
+
 /**
  * Each row: the hook; what a handler is given in 0.52 (`old`) and in 1.5 (`now`; absent: the same); what handlers
  * return, and the result that the server is told. Handlers with `edit` change the event in place.
@@ -55,8 +61,8 @@ const TABLE = [
       signal: "a signal",
     },
     more: { reason: "overflow", willRetry: true },
-    returned: [{ compaction: { summary: "s", firstKeptEntryId: "e1", tokensBefore: 9, details: { x: 1 } } }],
-    result: { compaction: { summary: "s", firstKeptEntryId: "e1", tokensBefore: 9, details: { x: 1 } } },
+    returned: [{ compaction: { summary: "s", firstKeptEntryId: "e1", tokensBefore: 9, details: { x: 1 }, usage: { input: 3, cost: { total: 1 } } } }],
+    result: { compaction: { summary: "s", firstKeptEntryId: "e1", tokensBefore: 9, details: { x: 1 }, usage: usage(3, 1) } },
   },
   {
     hook: { type: "session_compact", compactionEntry: ENTRY, fromExtension: false, reason: "manual", willRetry: false },
@@ -78,8 +84,8 @@ const TABLE = [
       },
       signal: "a signal",
     },
-    returned: [{ summary: { summary: "s" }, label: "l" }],
-    result: { summary: { summary: "s" }, label: "l" },
+    returned: [{ summary: { summary: "s", usage: { input: -1, cost: NaN } }, label: "l" }],
+    result: { summary: { summary: "s", usage: usage(0, 0) }, label: "l" },
   },
   {
     hook: { type: "session_tree", newLeafId: "e1", fromExtension: true },

@@ -123,7 +123,7 @@ impl Engine {
         let made = summary.filter(|_| user_wants_summary).map(|made| BranchSummaryText {
             text: made.summary,
             details: made.details,
-            usage: None,
+            usage: made.usage.map(Box::new),
             from_extension: true,
         });
         match made {

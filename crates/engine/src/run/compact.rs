@@ -290,6 +290,7 @@ impl Engine {
         result.first_kept_entry_id = made.first_kept_entry_id;
         result.tokens_before = made.tokens_before;
         result.details = made.details;
+        result.usage = made.usage;
         self.append_compaction(result, true);
     }
 

@@ -5,7 +5,7 @@ import { callHandlers, STOP } from "./handlers.mjs";
 import { promptHook } from "./prompt_hook.mjs";
 import { contextHook, headersHook, messageEndHook, payloadHook } from "./request_hooks.mjs";
 import { SESSION_HOOKS } from "./sessions.mjs";
-import { asText, blocks, isRecord, plain, text, typeName } from "./shapes.mjs";
+import { asText, blocks, isRecord, plain, text, typeName, usage } from "./shapes.mjs";
 import { preparedArguments } from "./tools.mjs";
 import { userBashHook } from "./user_bash.mjs";
 
@@ -91,8 +91,9 @@ async function decide(host, event) {
       firstKeptEntryId: text(compaction.firstKeptEntryId) ?? event.preparation.firstKeptEntryId,
       tokensBefore: Number.isFinite(compaction.tokensBefore) ? compaction.tokensBefore : event.preparation.tokensBefore,
       details: compaction.details,
+      usage: usage(compaction.usage),
     },
-    summary: summary && { summary: asText(summary.summary), details: summary.details },
+    summary: summary && { summary: asText(summary.summary), details: summary.details, usage: usage(summary.usage) },
     customInstructions: text(customInstructions),
     replaceInstructions: replaceInstructions === undefined ? undefined : Boolean(replaceInstructions),
     label: text(label),

@@ -91,3 +91,31 @@ function block(given) {
   const image = given?.type === "image" && typeof given.data === "string" && typeof given.mimeType === "string";
   return image ? given : { type: "text", text: asText(given) };
 }
+
+/**
+ * @param {any} value
+ * @returns {object | undefined} The tokens and costs of a `Usage` of pi: 0 for what is no amount; undefined if it is no object.
+ */
+export function usage(value) {
+  if (!isRecord(value)) return undefined;
+  const count = (it) => (Number.isSafeInteger(it) && it >= 0 ? it : 0);
+  const dollars = (it) => (Number.isFinite(it) && it >= 0 ? it : 0);
+  const { input, output, cacheRead, cacheWrite, cacheWrite1h, reasoning, totalTokens } = value;
+  const cost = isRecord(value.cost) ? value.cost : {};
+  return {
+    input: count(input),
+    output: count(output),
+    cacheRead: count(cacheRead),
+    cacheWrite: count(cacheWrite),
+    cacheWrite1h: cacheWrite1h === undefined ? undefined : count(cacheWrite1h),
+    reasoning: reasoning === undefined ? undefined : count(reasoning),
+    totalTokens: count(totalTokens),
+    cost: {
+      input: dollars(cost.input),
+      output: dollars(cost.output),
+      cacheRead: dollars(cost.cacheRead),
+      cacheWrite: dollars(cost.cacheWrite),
+      total: dollars(cost.total),
+    },
+  };
+}
