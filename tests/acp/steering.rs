@@ -1,6 +1,6 @@
 //! `_session/steering`: messages for a run that is open.
 
-use crate::acp_support::{Setup, drive, new_session};
+use crate::acp_support::{PROGRAM, Setup, drive, new_session};
 use agent_client_protocol::{
     Agent, Error, UntypedMessage,
     v1::{
@@ -74,4 +74,42 @@ async fn without_run_the_client_decides() {
     })
     .await;
     assert_eq!(wire.text("agent_message_chunk"), "Here.");
+}
+
+/// The message is on its way while the run ends: the server reads it behind the `get_state` that finds the run over.
+#[tokio::test]
+async fn late_message_keeps_the_prompt_open() {
+    let mut setup = Setup::own(json!([
+        { "match": "go", "say": [{ "tool": "bash", "arguments": { "command": "cat gate" } }] },
+        { "match": "other way", "say": [{ "text": "Turned. " }] },
+        { "onResult": "", "say": [{ "text": "Went on. " }] }
+    ]));
+    let project = setup.project();
+    assert!(
+        Command::new("mkfifo").args([project.join("gate"), project.join("pipe")]).status().unwrap().success()
+    );
+    let model = setup.options[1].clone();
+    let mark = "case $line in *agent_settled*) : > over;; esac; printf '%s\\n' \"$line\"";
+    let hold = "case $line in *streamingBehavior*) held=$line; echo > gate;; *) printf '%s\\n' \"$line\" >&3;; esac; \
+                case $line in *get_state*) [ -e over ] && [ \"$held\" ] && printf '%s\\n' \"$held\" >&3 && held=;; esac";
+    let whole = format!(
+        "cd {} && {{ {PROGRAM} serve --dialect pi-1 --no-session --model {model} < pipe | while read -r line; do {mark}; done & }} && \
+         exec 3> pipe; held=; while read -r line; do {hold}; done",
+        project.display()
+    );
+    setup.options = ["--dialect", "pi-1", "--agent", "--", "sh", "-c", &whole].map(str::to_owned).to_vec();
+    let (stop, _) = drive(&setup, async |connection, wire| {
+        let session = new_session(&connection, &project).await?;
+        let content = vec![ContentBlock::Text(TextContent::new("go"))];
+        let open = connection.send_request(PromptRequest::new(session.clone(), content));
+        assert_eq!(
+            steer(&connection, &session, "the other way", json!({})).await?,
+            json!({ "outcome": "injected" })
+        );
+        let stop = open.block_task().await?.stop_reason;
+        assert_eq!(wire.text("agent_message_chunk"), "Went on. Turned. ");
+        Ok(stop)
+    })
+    .await;
+    assert_eq!(stop, StopReason::EndTurn);
 }

@@ -52,6 +52,7 @@ mod dialogs;
 mod engine_session;
 mod input;
 mod mapping;
+mod open_prompt;
 mod prompt;
 mod recorder;
 mod session;

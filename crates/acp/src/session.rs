@@ -3,6 +3,7 @@
 use super::{
     client_output::PendingUpdates,
     mapping::mapping,
+    open_prompt::OpenPrompt,
     prompt::prompt_command,
     session_options::{Choices, set_level, set_option},
     slash_commands::{available, commands_update, listed},
@@ -24,7 +25,7 @@ use pi_rpc_client::{Client, Error, Events, RunResult};
 use pi_rpc_protocol::{
     AbortCommand, AbortRetryCommand, CompactCommand, FlowState, GetAvailableCommandsCommand,
     GetCommandsCommand, GetMessagesCommand, GetSessionStatsCommand, RpcCommandKind, SetSessionNameCommand,
-    StopReason, StreamingBehavior,
+    StopReason,
 };
 use std::{
     collections::HashSet,
@@ -39,10 +40,10 @@ use tokio_util::sync::CancellationToken;
 pub struct BridgedSession {
     /// Its id.
     pub id: SessionId,
-    client: Client,
+    pub(super) client: Client,
     pump: PumpHandle,
-    /// Cancels the open prompt, if there is one.
-    prompt: watch::Sender<Option<CancellationToken>>,
+    /// The prompt that is open.
+    pub(super) prompt: watch::Sender<Option<OpenPrompt>>,
     /// Names of slash commands that the server carries out itself.
     server_commands: Mutex<HashSet<String>>,
     /// The options that the client has.
@@ -383,7 +384,7 @@ impl BridgedSession {
         let token = CancellationToken::new();
         let begins = self.prompt.send_if_modified(|open| {
             let begins = open.is_none();
-            open.get_or_insert_with(|| token.clone());
+            open.get_or_insert_with(|| OpenPrompt::new(token.clone()));
             begins
         });
         match begins {
@@ -395,43 +396,10 @@ impl BridgedSession {
         }
     }
 
-    /// Queues a message for the run of the open prompt: before the next request to the model, or behind the run. Returns whether
-    /// there was one; without a run, nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// The content cannot be carried, or the server refuses it.
-    pub async fn steer(
-        &self,
-        content: Vec<ContentBlock>,
-        behavior: StreamingBehavior,
-    ) -> Result<bool, AcpError> {
-        let mut command = prompt_command(content).map_err(invalid)?;
-        // A run that has ended meanwhile leaves no message in a queue: this one begins another run then.
-        command.streaming_behavior = Some(behavior);
-        let (mut prompt, mut revisions) = (self.prompt.subscribe(), self.client.session_revisions());
-        // A prompt that was just begun has not reached the server yet.
-        while self.client.state().flow == FlowState::Idle {
-            if prompt.borrow_and_update().is_none() {
-                return Ok(false);
-            }
-            tokio::select! {
-                // Its sender is this session's.
-                _ = prompt.changed() => {}
-                changed = revisions.changed() => if changed.is_err() {
-                    // The call says how the server has ended.
-                    break;
-                },
-            }
-        }
-        self.client.call(command).await.map_err(|error| failed(&error))?;
-        Ok(true)
-    }
-
     /// Cancels the open prompt, if there is one.
     pub fn cancel(&self) {
-        if let Some(token) = &*self.prompt.borrow() {
-            token.cancel();
+        if let Some(open) = &*self.prompt.borrow() {
+            open.cancel.cancel();
         }
     }
 
@@ -446,11 +414,16 @@ impl BridgedSession {
         cancel: CancellationToken,
     ) -> Result<PromptResponse, AcpError> {
         let outcome = self.run(content, &cancel).await;
+        self.end_prompt().await;
+        outcome.map(PromptResponse::new)
+    }
+
+    /// Shows what the open prompt has led to, and closes it.
+    pub(super) async fn end_prompt(&self) {
         self.pump.flush().await;
         self.pump.send(self.usage().await.into_iter().collect()).await;
         self.pump.flush().await;
         self.prompt.send_replace(None);
-        outcome.map(PromptResponse::new)
     }
 
     async fn run(
@@ -463,11 +436,22 @@ impl BridgedSession {
             return Ok(AcpStopReason::Cancelled);
         }
         let work = async {
-            match self.slash_command(&command.message).await {
+            self.take_messages();
+            let result = match self.slash_command(&command.message).await {
                 Some(done) => done.map(|()| RunResult { message: None }),
                 None => self.client.prompt_with(command).await,
-            }
+            };
+            self.await_messages(result).await
         };
+        self.finish(work, cancel).await
+    }
+
+    /// Waits for the end of the open prompt's work, which is aborted once the token is cancelled.
+    pub(super) async fn finish(
+        &self,
+        work: impl Future<Output = Result<RunResult, Error>>,
+        cancel: &CancellationToken,
+    ) -> Result<AcpStopReason, AcpError> {
         tokio::pin!(work);
         // What an abort follows is written before it.
         let result = tokio::select! {

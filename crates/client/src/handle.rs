@@ -4,7 +4,7 @@ use super::{
     ConnectionOptions, DialogHandler, DialogResponse, Error, Events, HostTool, LineChannels, Options,
     Process, ServerExit,
     callbacks::tools_by_name,
-    hub::{Hub, ServerStatus, ShutdownMode},
+    hub::{Hub, PendingCall, ServerStatus, ShutdownMode},
     inner::{HubOptions, LateOutcome},
     io_tasks,
     session::SessionState,
@@ -54,6 +54,46 @@ impl RunResult {
             _ => None,
         });
         texts.collect()
+    }
+}
+
+/// A prompt that the server has acknowledged.
+pub struct AcceptedPrompt {
+    client: Client,
+    call: PendingCall,
+    outcome: Option<PromptOutcome>,
+    /// Messages of the assistant that had ended before.
+    before: u64,
+    names_command: bool,
+}
+
+impl AcceptedPrompt {
+    /// Waits for the run of the prompt, or the one that it is queued in, and everything that follows by itself.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses the prompt after all, or exits.
+    pub async fn end(self) -> Result<RunResult, Error> {
+        let Self { client, mut call, outcome, before, names_command } = self;
+        let result = || RunResult { message: client.hub.last_message_after(before) };
+        if outcome.as_ref().is_some_and(is_handled) {
+            return Ok(result());
+        }
+        let ends = async {
+            let reports_commands = AgentSessionEventKind::PromptResult.is_in(client.hub.dialect.base());
+            if names_command && outcome.is_none() && reports_commands {
+                client.wait_started().await?;
+            }
+            client.wait_idle().await
+        };
+        tokio::select! {
+            biased;
+            outcome = call.late_outcome() => if let LateOutcome::Refused(error) = outcome {
+                return Err(Error::Failed(error));
+            },
+            idle = ends => idle?,
+        }
+        Ok(result())
     }
 }
 
@@ -212,6 +252,15 @@ impl Client {
     ///
     /// As [`prompt`](Self::prompt).
     pub async fn prompt_with(&self, prompt: PromptCommand) -> Result<RunResult, Error> {
+        self.send_prompt(prompt).await?.end().await
+    }
+
+    /// Sends a prompt, and waits for its acknowledgement alone; [`AcceptedPrompt::end`] waits for the run.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub async fn send_prompt(&self, prompt: PromptCommand) -> Result<AcceptedPrompt, Error> {
         let before = self.hub.assistant_messages();
         let names_command = prompt.message.starts_with('/');
         let command = RpcCommand::from(prompt);
@@ -221,25 +270,8 @@ impl Client {
             let response = call.answer().await?;
             Ok((call, PromptCommand::success(response).flatten()))
         };
-        let (mut call, outcome) = self.with_deadline(kind, sending).await?;
-        if outcome.as_ref().is_some_and(is_handled) {
-            return Ok(RunResult { message: self.hub.last_message_after(before) });
-        }
-        let ends = async {
-            let reports_commands = AgentSessionEventKind::PromptResult.is_in(self.hub.dialect.base());
-            if names_command && outcome.is_none() && reports_commands {
-                self.wait_started().await?;
-            }
-            self.wait_idle().await
-        };
-        tokio::select! {
-            biased;
-            outcome = call.late_outcome() => if let LateOutcome::Refused(error) = outcome {
-                return Err(Error::Failed(error));
-            },
-            idle = ends => idle?,
-        }
-        Ok(RunResult { message: self.hub.last_message_after(before) })
+        let (call, outcome) = self.with_deadline(kind, sending).await?;
+        Ok(AcceptedPrompt { client: self.clone(), call, outcome, before, names_command })
     }
 
     /// Waits until an acknowledged prompt has led to a run, or that is no longer to be expected.

@@ -115,7 +115,7 @@ pub use callbacks::{DialogHandler, DialogResponse, HostCall, HostTool};
 pub use error::Error;
 pub use events::{Event, Events};
 pub use exit::ServerExit;
-pub use handle::{Client, RunResult};
+pub use handle::{AcceptedPrompt, Client, RunResult};
 pub use options::{ConnectionOptions, LineChannels, LineObserver, LineOrigin, Options};
 pub use process::{LONGEST, Process, ProcessEvent, ProcessEventKind, Signal, shell_status};
 pub use session::{Agreement, Permission, SessionState};
