@@ -6,11 +6,13 @@ use super::{
 };
 use pi_rpc_config::{
     Config, Environment,
-    mcp::{McpEntry, McpExposure, McpServers, McpTransport, McpValues},
+    mcp::{McpEntry, McpExposure, McpServers, McpValues},
 };
 use pi_rpc_engine::matches_tool;
 use pi_rpc_host::TokenLimits;
-use pi_rpc_mcp::{BRIDGE_TOOLS, McpBridge, SCRIPT_TOOL, SEARCH_TOOL, servers_section, tool_prefix};
+use pi_rpc_mcp::{
+    BRIDGE_TOOLS, FileCheck, McpBridge, SCRIPT_TOOL, SEARCH_TOOL, confine, servers_section, tool_prefix,
+};
 use pi_rpc_server::SessionOptions;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
@@ -37,19 +39,25 @@ pub fn session_with_servers(
         return session_options(config, options, arguments, directory, environment);
     };
     let is_selected = selects_bridge_tool(&config, options);
-    confine(&mut found, &config, &directory, environment, limits);
+    let values = McpValues::new(environment.clone(), config.keys.secrets().clone());
+    let admits_file: Option<FileCheck> = limits
+        .roots
+        .clone()
+        .map(|roots| -> FileCheck { Arc::new(move |path| roots.check("path", path).is_ok()) });
+    if let Some(admits_file) = &admits_file {
+        found.errors.extend(confine(&mut found.servers, &values, &directory, admits_file));
+    }
     for error in &found.errors {
         tracing::warn!("{error}");
     }
-    let values = McpValues::new(environment.clone(), config.keys.secrets().clone());
     let agent = config.directories.agent.clone();
     let is_empty = found.servers.is_empty() && found.errors.is_empty() && !is_selected;
     let options = HostOptions { has_mcp_servers: !is_empty, ..options.clone() };
     let mut session = session_options(config, &options, arguments, directory, environment)?;
     // Without servers it is there for those that extensions may register.
     if !is_empty || !session.extension_setup.extensions.is_empty() {
-        let bridge = Attached { found, values, agent, connects, is_selected };
-        bridge.attach(limits, &mut session);
+        let bridge = Attached { found, values, agent, admits_file, connects, is_selected };
+        bridge.attach(&mut session);
     }
     Ok(session)
 }
@@ -80,35 +88,13 @@ fn selects_bridge_tool(config: &Config, options: &HostOptions) -> bool {
     named.next().is_some()
 }
 
-/// Leaves out servers that would work outside of the roots.
-fn confine(
-    found: &mut McpServers,
-    config: &Config,
-    directory: &std::path::Path,
-    environment: &Environment,
-    limits: &TokenLimits,
-) {
-    let Some(roots) = &limits.roots else { return };
-    let values = McpValues::new(environment.clone(), config.keys.secrets().clone());
-    let errors = &mut found.errors;
-    found.servers.retain(|entry| {
-        let McpTransport::Stdio { cwd: Some(cwd), .. } = &entry.transport else { return true };
-        let works_below = roots.check("cwd", &directory.join(values.expand_home(cwd))).is_ok();
-        if !works_below && entry.is_enabled {
-            errors.push(format!(
-                "server \"{}\": cwd: expected a folder below the roots of the token; it is left out",
-                entry.name
-            ));
-        }
-        works_below
-    });
-}
-
 /// What a session gets of the servers.
 struct Attached {
     found: McpServers,
     values: McpValues,
     agent: PathBuf,
+    /// Whether a file may be read, and a server work in a folder; `None`: any.
+    admits_file: Option<FileCheck>,
     /// Whether those that extensions register are connected, too.
     connects: bool,
     /// Whether a tool of the bridge is selected.
@@ -117,8 +103,8 @@ struct Attached {
 
 impl Attached {
     /// Connects the servers when the session begins.
-    fn attach(self, limits: &TokenLimits, session: &mut SessionOptions) {
-        let Self { found, values, agent, connects, is_selected } = self;
+    fn attach(self, session: &mut SessionOptions) {
+        let Self { found, values, agent, admits_file, connects, is_selected } = self;
         let enabled = || found.servers.iter().filter(|entry| entry.is_enabled);
         let have = |exposure: McpExposure| enabled().any(|entry| entry.has_exposure(exposure));
         if program().is_none() {
@@ -168,9 +154,7 @@ impl Attached {
         bridge.is_selected = is_selected;
         bridge.awaits_extensions = awaits_extensions;
         bridge.notices = notices;
-        if let Some(roots) = limits.roots.clone() {
-            bridge.admits_file = Some(Arc::new(move |path| roots.check("uri", path).is_ok()));
-        }
+        bridge.admits_file = admits_file;
         session.built_in = Some(Arc::new(bridge));
     }
 }

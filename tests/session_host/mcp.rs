@@ -1,6 +1,7 @@
 //! Servers of MCP in sessions of a host: who may have them, and where they may work.
 
 use crate::{
+    extended_support::executable,
     host_support::hello,
     serve_support::binary,
     tcp_support::{TcpHost, WsClient},
@@ -10,23 +11,27 @@ use std::{fs, path::Path};
 
 /// The entries of scripted servers, each in its folder: `here`, `inside` of the root, and `outside`.
 fn write_servers(home: &Path) {
+    let servers = json!({
+        "here": entry(home, None), "inside": entry(home, Some("inner")), "outside": entry(home, Some("../root2")),
+    });
+    fs::create_dir_all(home.join(".pi/agent")).unwrap();
+    fs::write(home.join(".pi/agent/mcp.json"), json!({ "mcpServers": servers }).to_string()).unwrap();
+}
+
+/// The entry of a scripted server that works in this folder, which is there then.
+fn entry(home: &Path, cwd: Option<&str>) -> Value {
     let script = json!({ "tools": [{ "name": "t", "calls": [[{ "text": "from the server" }]] }] });
     fs::write(home.join("mcp-script.json"), script.to_string()).unwrap();
-    let entry = |cwd: Option<&str>| {
-        let mut entry = json!({
-            "command": binary(), "args": ["mock-mcp", "--script", home.join("mcp-script.json")], "exposure": "direct",
-        });
-        if let Some(cwd) = cwd {
-            entry["cwd"] = cwd.into();
-        }
-        entry
-    };
-    let servers =
-        json!({ "here": entry(None), "inside": entry(Some("inner")), "outside": entry(Some("../root2")) });
-    for folder in [".pi/agent", "root/inner", "root2"] {
+    for folder in ["root/inner", "root2"] {
         fs::create_dir_all(home.join(folder)).unwrap();
     }
-    fs::write(home.join(".pi/agent/mcp.json"), json!({ "mcpServers": servers }).to_string()).unwrap();
+    let mut entry = json!({
+        "command": binary(), "args": ["mock-mcp", "--script", home.join("mcp-script.json")], "exposure": "direct",
+    });
+    if let Some(cwd) = cwd {
+        entry["cwd"] = cwd.into();
+    }
+    entry
 }
 
 /// A host with those servers, whose token `secret` has the first limits and `other` the second.
@@ -65,6 +70,32 @@ fn servers_stay_below_the_roots() {
     let mut client = host.client("secret");
     let session = client.open(&json!({ "cwd": host.dir.path().join("root") }));
     assert_eq!(servers(&mut client, &session), ["here", "inside"]);
+}
+
+#[test]
+fn registered_servers_stay_below_the_roots() {
+    let extensions = tempfile::tempdir().unwrap();
+    let path = executable(
+        extensions.path(),
+        "registering",
+        "#!/bin/sh\nread -r hello\ncat \"$0.json\"\ncat > /dev/null\n",
+    );
+    let host = TcpHost::start_prepared(
+        &hello(),
+        |here| vec![json!({ "roots": [format!("{here}/root")] })],
+        &["-e", &path],
+        |home| {
+            let servers = json!([
+                { "name": "inside", "config": entry(home, Some("inner")) },
+                { "name": "outside", "config": entry(home, Some("../root2")) },
+            ]);
+            let register = json!({ "type": "register", "mcpServers": servers });
+            fs::write(format!("{path}.json"), format!("{register}\n")).unwrap();
+        },
+    );
+    let mut client = host.client("secret");
+    let session = client.open(&json!({ "cwd": host.dir.path().join("root") }));
+    assert_eq!(servers(&mut client, &session), ["inside"]);
 }
 
 #[test]

@@ -187,6 +187,12 @@ impl McpValues {
         Ok(value)
     }
 
+    /// The folder in which a server's process works, for a session in `directory`; `None`: the server is no process of ours.
+    pub fn working_directory(&self, entry: &McpEntry, directory: &Path) -> Option<PathBuf> {
+        let McpTransport::Stdio { cwd, .. } = &entry.transport else { return None };
+        Some(directory.join(self.expand_home(cwd.as_deref().unwrap_or("."))))
+    }
+
     /// The path with the home directory in place of a leading `~/`.
     pub fn expand_home(&self, path: &str) -> String {
         super::expand_home(path, &self.environment).to_string_lossy().into_owned()

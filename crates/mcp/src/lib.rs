@@ -12,7 +12,7 @@
 //!
 //! - [`McpBridge`]: from the entries of `mcp.json` to tools of a session. `server`: one server with its state.
 //! - `client`: requests and answers; `stdio`, `http`: the transports.
-//! - `naming`, `tool`, `content`: names, definitions and results, as the model gets them.
+//! - `confinement`: servers that a token keeps out. `naming`, `tool`, `content`: names, definitions and results, as the model gets them.
 //! - `search`: the ranking of `tool_search`. `oauth`: logins at servers by HTTP. `log`: what servers log. `script_output`: what a script
 //!   of `codemode` has put out. `schema_cost`: what checking by a schema may cost.
 //!
@@ -36,6 +36,7 @@ mod bridge;
 mod client;
 #[cfg(feature = "acp")]
 mod client_servers;
+mod confinement;
 mod content;
 mod event_stream;
 mod http;
@@ -53,6 +54,7 @@ mod tool;
 pub use bridge::{BRIDGE_TOOLS, FileCheck, LOG, McpBridge, SCRIPT_TOOL, SEARCH_TOOL};
 #[cfg(feature = "acp")]
 pub use client_servers::McpTools;
+pub use confinement::confine;
 pub use naming::tool_prefix;
 pub use server::{ConnectError, ConnectedServer, LoginOutcome, Surroundings, connect, log_in, log_out};
 pub use status::{exposure_name, servers_section};

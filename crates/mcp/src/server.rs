@@ -232,11 +232,11 @@ async fn address_of(
     login: Option<Login>,
 ) -> Result<ServerAddress, String> {
     Ok(match &entry.transport {
-        McpTransport::Stdio { command, args, env, cwd } => ServerAddress::Stdio(ServerProcess {
+        McpTransport::Stdio { command, args, env, .. } => ServerAddress::Stdio(ServerProcess {
             command: values.expand_home(command).into(),
             args: args.iter().map(|word| values.expand_home(word)).collect(),
             env: resolve(values, "env", env).await?,
-            directory: surroundings.directory.join(values.expand_home(cwd.as_deref().unwrap_or("."))),
+            directory: values.working_directory(entry, &surroundings.directory).unwrap_or_default(),
         }),
         McpTransport::Http { url, headers, .. } => ServerAddress::Http {
             url: url.clone(),

@@ -1,18 +1,10 @@
 //! Servers that extensions register, which come and go during a session.
 
 use super::*;
-use crate::status::servers_section;
-use pi_rpc_config::mcp::McpTransport;
+use crate::{confinement::confine, status::servers_section};
 use pi_rpc_protocol::{ExtensionMcpServers, QueriedTool};
 
 impl Running {
-    /// Whether the token lets a server work in its folder.
-    fn works_below_roots(&self, entry: &McpEntry) -> bool {
-        let McpTransport::Stdio { cwd: Some(cwd), .. } = &entry.transport else { return true };
-        let folder = self.surroundings.directory.join(self.values.expand_home(cwd));
-        self.admits_file.as_ref().is_none_or(|admits| admits(&folder))
-    }
-
     /// Connects the servers that extensions have registered, and ends those that they have taken back. One of `mcp.json` with the same
     /// name comes first.
     pub(super) async fn take_registered(&mut self, registered: ExtensionMcpServers) {
@@ -27,13 +19,12 @@ impl Running {
                 Ok(entry) if wanted.iter().any(|other| other.has_name_of(&entry.name)) => {
                     errors.push(format!("{path}: server \"{}\" is registered already", entry.name));
                 }
-                Ok(entry) if !self.works_below_roots(&entry) => errors.push(format!(
-                    "{path}: server \"{}\": cwd: expected a folder below the roots of the token",
-                    entry.name
-                )),
                 Ok(entry) => wanted.push(entry),
                 Err(error) => errors.push(format!("{path}: {error}")),
             }
+        }
+        if let Some(admits_file) = &self.admits_file {
+            errors.extend(confine(&mut wanted, &self.values, &self.surroundings.directory, admits_file));
         }
         for server in self.servers.iter_mut().filter(|server| server.is_registered) {
             if !wanted.contains(&server.entry) && !matches!(server.state, State::Disabled) {
