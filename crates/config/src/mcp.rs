@@ -58,7 +58,7 @@ impl McpServers {
 
     /// Reads both files; the project's only if the project is approved.
     pub fn load(config: &Config) -> Self {
-        let mut reading = Reading::default();
+        let mut builder = McpServersBuilder::default();
         for (directory, is_of_project) in
             [(&config.directories.agent, false), (&config.directories.project, true)]
         {
@@ -68,30 +68,30 @@ impl McpServers {
                 if config.approval.admits_texts() && path.symlink_metadata().is_ok() {
                     let text =
                         "MCP servers of a project that is not approved are left out; --approve approves it";
-                    reading.errors.push(format!("{}: {text}", path.display()));
+                    builder.errors.push(format!("{}: {text}", path.display()));
                 }
                 continue;
             }
             match regular_files::read_to_string(&path, CONFIGURATION) {
-                Ok(text) => reading.read(&path, &text, is_of_project),
+                Ok(text) => builder.read(&path, &text, is_of_project),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => reading.errors.push(format!("{}: {error}", path.display())),
+                Err(error) => builder.errors.push(format!("{}: {error}", path.display())),
             }
         }
-        reading.finish()
+        builder.finish()
     }
 }
 
-/// The files that were read so far.
+/// Collects the servers of the files, in the order in which they are read.
 #[derive(Default)]
-struct Reading {
+struct McpServersBuilder {
     /// Each server as it was written, and as it is understood.
     servers: IndexMap<String, (JsonObject, McpEntry)>,
     errors: Vec<String>,
     offers_scripts: Option<bool>,
 }
 
-impl Reading {
+impl McpServersBuilder {
     fn read(&mut self, path: &Path, text: &str, is_of_project: bool) {
         let shown = path.display();
         let parsed: Value = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
@@ -212,12 +212,12 @@ mod tests {
     use super::*;
 
     fn read(user: &str, project: Option<&str>) -> McpServers {
-        let mut reading = Reading::default();
-        reading.read(Path::new("/u/mcp.json"), user, false);
+        let mut builder = McpServersBuilder::default();
+        builder.read(Path::new("/u/mcp.json"), user, false);
         if let Some(project) = project {
-            reading.read(Path::new("/p/mcp.json"), project, true);
+            builder.read(Path::new("/p/mcp.json"), project, true);
         }
-        reading.finish()
+        builder.finish()
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl BuiltIn for McpBridge {
         let environment = secrets.child_environment();
         let (log, agent) = (Some(self.agent.join(LOG)), Some(self.agent.clone()));
         let surroundings = Surroundings { directory, processes, environment, secrets, log, agent };
-        let bridge = Running {
+        let bridge = SessionBridge {
             servers,
             errors,
             output,
@@ -151,7 +151,7 @@ impl BuiltIn for McpBridge {
             program: self.program.clone(),
             scripts: Scripts::default(),
             calls: HashMap::new(),
-            waiting: Vec::new(),
+            pending: Vec::new(),
             searches: BTreeMap::new(),
             activations: BTreeSet::new(),
             queries: 0,
@@ -213,7 +213,7 @@ struct Search {
 }
 
 /// The bridge of one session.
-struct Running {
+struct SessionBridge {
     servers: Vec<Server>,
     errors: Vec<String>,
     output: BuiltInOutput,
@@ -229,8 +229,8 @@ struct Running {
     program: Option<SandboxProgram>,
     scripts: Scripts,
     calls: HashMap<String, AbortHandle>,
-    /// What waits for servers.
-    waiting: Vec<Waiting>,
+    /// Requests that wait for servers.
+    pending: Vec<PendingRequest>,
     /// Searches that wait for the list of tools, by the ids of their queries; with the id of the call.
     searches: BTreeMap<String, (String, Search)>,
     /// Queries of the list of tools, to which tools are added that servers need.
@@ -245,8 +245,8 @@ struct Running {
     has_reported: bool,
 }
 
-/// What waits for servers, by the ids of their requests.
-enum Waiting {
+/// A request that waits for servers.
+enum PendingRequest {
     /// The first run, for servers with declared tools.
     Run(String),
     /// A search, for all.
@@ -261,7 +261,7 @@ enum Waiting {
     Reconnect(usize, String),
 }
 
-impl Waiting {
+impl PendingRequest {
     fn id(&self) -> &str {
         match self {
             Self::Run(id) | Self::Search(id, _) | Self::Reconnect(_, id) => id,
@@ -298,7 +298,7 @@ impl Server {
     }
 }
 
-impl Running {
+impl SessionBridge {
     async fn serve(
         mut self,
         mut frames: mpsc::UnboundedReceiver<ToExtension>,
@@ -361,11 +361,11 @@ impl Running {
                     self.has_waited = true;
                     return self.output.send(ExtensionDone { id: hook.id, result: None }).await;
                 }
-                self.wait(Waiting::Run(hook.id)).await;
+                self.wait(PendingRequest::Run(hook.id)).await;
             }
             ToExtension::ToolCall(call) if call.tool_name == SEARCH_TOOL => self.begin_search(call).await,
             ToExtension::ToolCall(call) if resources::TOOLS.contains(&&*call.tool_name) => {
-                self.wait(Waiting::Resources(call)).await;
+                self.wait(PendingRequest::Resources(call)).await;
             }
             ToExtension::ToolCall(call) if call.tool_name == SCRIPT_TOOL => self.begin_script(call).await,
             ToExtension::ToolCall(call) => self.call(call, false).await,
@@ -374,7 +374,7 @@ impl Running {
                     call.abort();
                 }
                 self.scripts.forget(&cancel.id);
-                self.waiting.retain(|it| it.id() != cancel.id);
+                self.pending.retain(|it| it.id() != cancel.id);
                 self.searches.retain(|_, (id, _)| *id != cancel.id);
                 self.fail(cancel.id, "The call was cancelled.".to_owned()).await;
             }
@@ -456,30 +456,32 @@ impl Running {
     }
 
     /// Waits for servers with this; goes on at once where they are there.
-    async fn wait(&mut self, waiting: Waiting) {
-        if self.is_ready(&waiting) {
-            return self.go_on(vec![waiting]).await;
+    async fn wait(&mut self, request: PendingRequest) {
+        if self.is_ready(&request) {
+            return self.go_on(vec![request]).await;
         }
-        if waiting.is_limited() {
+        if request.is_limited() {
             self.limit.get_or_insert_with(|| Instant::now() + START_TIMEOUT);
         }
-        self.waiting.push(waiting);
+        self.pending.push(request);
     }
 
-    fn is_ready(&self, waiting: &Waiting) -> bool {
-        match waiting {
-            Waiting::Run(_) => self.direct_servers_are_settled(),
-            Waiting::Search(..) | Waiting::Resources(_) => self.servers.iter().all(Server::is_settled),
-            Waiting::Script(call) => self.reached_servers_are_settled(call),
-            Waiting::Call(at, ..) | Waiting::Reconnect(at, _) => self.servers[*at].is_settled(),
+    fn is_ready(&self, request: &PendingRequest) -> bool {
+        match request {
+            PendingRequest::Run(_) => self.direct_servers_are_settled(),
+            PendingRequest::Search(..) | PendingRequest::Resources(_) => {
+                self.servers.iter().all(Server::is_settled)
+            }
+            PendingRequest::Script(call) => self.reached_servers_are_settled(call),
+            PendingRequest::Call(at, ..) | PendingRequest::Reconnect(at, _) => self.servers[*at].is_settled(),
         }
     }
 
     /// Goes on with what need not wait any more.
     async fn go_on_where_ready(&mut self) {
-        let (ready, waiting) =
-            std::mem::take(&mut self.waiting).into_iter().partition(|it| self.is_ready(it));
-        self.waiting = waiting;
+        let (ready, pending) =
+            std::mem::take(&mut self.pending).into_iter().partition(|it| self.is_ready(it));
+        self.pending = pending;
         self.go_on(ready).await;
     }
 
@@ -491,31 +493,32 @@ impl Running {
     }
 
     async fn stop_waiting(&mut self) {
-        if self.waiting.iter().any(|it| matches!(it, Waiting::Run(_))) {
+        if self.pending.iter().any(|it| matches!(it, PendingRequest::Run(_))) {
             let text = "MCP servers are still connecting; their tools become available once connected.";
             self.notify(text.to_owned(), NotifyType::Info).await;
         }
-        let (late, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(Waiting::is_limited);
-        self.waiting = waiting;
+        let (late, pending) =
+            std::mem::take(&mut self.pending).into_iter().partition(PendingRequest::is_limited);
+        self.pending = pending;
         self.limit = None;
         self.go_on(late).await;
     }
 
-    async fn go_on(&mut self, ready: Vec<Waiting>) {
-        for waiting in ready {
-            match waiting {
-                Waiting::Run(id) => {
+    async fn go_on(&mut self, ready: Vec<PendingRequest>) {
+        for request in ready {
+            match request {
+                PendingRequest::Run(id) => {
                     self.has_waited = true;
                     self.output.send(ExtensionDone { id, result: None }).await;
                 }
-                Waiting::Search(id, search) => self.query_tools(id, search).await,
-                Waiting::Resources(call) => self.begin_resources(call),
-                Waiting::Call(at, call, is_again) => self.call_settled(at, call, is_again).await,
-                Waiting::Reconnect(at, id) => self.report_reconnection(at, id).await,
-                Waiting::Script(call) => self.run_script(call),
+                PendingRequest::Search(id, search) => self.query_tools(id, search).await,
+                PendingRequest::Resources(call) => self.begin_resources(call),
+                PendingRequest::Call(at, call, is_again) => self.call_settled(at, call, is_again).await,
+                PendingRequest::Reconnect(at, id) => self.report_reconnection(at, id).await,
+                PendingRequest::Script(call) => self.run_script(call),
             }
         }
-        if !self.waiting.iter().any(Waiting::is_limited) {
+        if !self.pending.iter().any(PendingRequest::is_limited) {
             self.limit = None;
         }
     }

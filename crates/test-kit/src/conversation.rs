@@ -133,7 +133,8 @@ pub enum Close {
 impl Conversation {
     /// Creates an empty conversation.
     pub fn new(kind: Kind, dialect: Dialect) -> Self {
-        let work = Work { waits: vec![20], ending: crate::Ending::Done, stops_after: 5, too_late: false };
+        let work =
+            Work { waits: vec![20], ending: crate::WorkOutcome::Done, stops_after: 5, too_late: false };
         Self {
             kind,
             dialect,

@@ -59,7 +59,7 @@ pub use habits::Habit;
 pub use host::Answers;
 pub use playback::{Playback, Step};
 pub use scenario::{Scenario, scenario};
-pub use work::{Ending, Work};
+pub use work::{Work, WorkOutcome};
 
 /// Result of a check; the error describes the violation.
 pub type Checked = Result<(), String>;

@@ -16,7 +16,7 @@ pub struct Plan {
 }
 
 /// End of a shell command.
-pub struct Ending {
+pub struct CommandOutcome {
     pub output: String,
     pub exit_code: Option<i32>,
     pub cancelled: bool,
@@ -54,7 +54,7 @@ impl Plan {
 
     /// Text of the tool result, and whether the tool failed.
     pub fn result(&self, dialect: Dialect) -> (String, bool) {
-        let Ending { output, cancelled, exit_code } = self.ending();
+        let CommandOutcome { output, cancelled, exit_code } = self.outcome();
         match (cancelled, exit_code) {
             (true, _) if output.is_empty() => (errors::bash_aborted(dialect.base()), true),
             (true, _) if dialect.record().bash.abort_notice == DialectBashAbortNotice::BeforeOutput => {
@@ -65,10 +65,10 @@ impl Plan {
         }
     }
 
-    pub fn ending(&self) -> Ending {
+    pub fn outcome(&self) -> CommandOutcome {
         match self.cancelled {
-            Some(at) => Ending { output: self.output(at), exit_code: None, cancelled: true },
-            None => Ending {
+            Some(at) => CommandOutcome { output: self.output(at), exit_code: None, cancelled: true },
+            None => CommandOutcome {
                 output: self.output(self.ends),
                 exit_code: Some(i32::from(self.fails)),
                 cancelled: false,

@@ -1,6 +1,6 @@
 //! Courses of tools and shell commands after their start: inputs for the engine, each with its time.
 
-use crate::plan::{CANCEL_MS, Ending as Ended, Plan};
+use crate::plan::{CANCEL_MS, CommandOutcome, Plan};
 use pi_rpc_engine::{CallId, Input, ShellEnd, ShellStart, ToolStart};
 use pi_rpc_protocol::{AgentToolResult, Dialect, errors};
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub struct Work {
     /// Milliseconds before each progress report, and before the end.
     pub waits: Vec<u64>,
     /// End without a cancel.
-    pub ending: Ending,
+    pub ending: WorkOutcome,
     /// Milliseconds from a cancel to the end.
     pub stops_after: u64,
     /// Whether the work ends as planned despite a cancel, as if it had been about to end.
@@ -44,7 +44,7 @@ pub struct Work {
 /// End of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum WorkOutcome {
     /// Success.
     Done,
     /// Error; a shell command fails to start.
@@ -86,9 +86,9 @@ impl Work {
         let end = |text: String, is_error| Input::ToolEnd { call, result: result(text, false), is_error };
         let reports = self.waits.len().saturating_sub(1);
         let natural = match self.ending {
-            Ending::Done => Some(end((0..=reports).map(line).collect(), false)),
-            Ending::Failed => Some(end(format!("{name} {call} failed"), true)),
-            Ending::Never => None,
+            WorkOutcome::Done => Some(end((0..=reports).map(line).collect(), false)),
+            WorkOutcome::Failed => Some(end(format!("{name} {call} failed"), true)),
+            WorkOutcome::Never => None,
         };
         let aborted = if name == "bash" { errors::bash_aborted(base) } else { errors::tool_aborted(base) };
         let stop = match &natural {
@@ -124,9 +124,9 @@ impl Work {
             ..ShellEnd::default()
         };
         let natural = match self.ending {
-            Ending::Done => Some(Ok(done(false))),
-            Ending::Failed => Some(Err(format!("no shell for {call}"))),
-            Ending::Never => None,
+            WorkOutcome::Done => Some(Ok(done(false))),
+            WorkOutcome::Failed => Some(Err(format!("no shell for {call}"))),
+            WorkOutcome::Never => None,
         };
         let end = match &natural {
             Some(natural) if self.too_late => natural.clone(),
@@ -155,7 +155,7 @@ fn planned_tool(call: CallId, command: &str, dialect: Dialect) -> WorkPlan {
 fn planned_shell(call: CallId, command: &str) -> WorkPlan {
     let plan = Plan::new(command);
     let end = move |plan: &Plan| {
-        let Ended { output, exit_code, cancelled } = plan.ending();
+        let CommandOutcome { output, exit_code, cancelled } = plan.outcome();
         let counts = counts(&output);
         let end = ShellEnd { output, exit_code, cancelled, counts, ..ShellEnd::default() };
         Input::ShellEnd { call, end: Ok(end) }

@@ -5,7 +5,7 @@
 //! conversations that once broke a rule and that chance finds too seldom; others are in `tests/regressions`.
 
 use pi_rpc_protocol::Dialect;
-use pi_rpc_test_kit::{ACTIONS, Close, Conversation, Ending, HostLine, Kind, Work, random::sample};
+use pi_rpc_test_kit::{ACTIONS, Close, Conversation, HostLine, Kind, Work, WorkOutcome, random::sample};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ fn every_action_gets_one_response() {
 
 /// A conversation of these lines, each with its moment. Tools and shells end after 20 ms as `ending` has it, 5 ms after
 /// they are cancelled.
-fn conversation(lines: &[(u64, &str)], turns: &[Value], ending: Ending) -> Conversation {
+fn conversation(lines: &[(u64, &str)], turns: &[Value], ending: WorkOutcome) -> Conversation {
     let mut before = 0;
     let host = lines.iter().enumerate().map(|(number, (at, line))| {
         let wait = at - std::mem::replace(&mut before, *at);
@@ -132,40 +132,40 @@ fn invalid_line_is_answered_in_order() {
         (4, "not json"),
         (5, r#"{"type":"get_state"}"#),
     ];
-    play_everywhere(&conversation(&lines, &[], Ending::Done));
-    play_everywhere(&conversation(&lines, &[], Ending::Failed));
+    play_everywhere(&conversation(&lines, &[], WorkOutcome::Done));
+    play_everywhere(&conversation(&lines, &[], WorkOutcome::Failed));
 }
 
 #[test]
 fn abort_ends_deferred_prompt_without_model_request() {
     for last in [ABORT, ABORT_AND_PROMPT] {
         let lines = [(0, PROMPT), (5, ABORT_AND_PROMPT), (6, last)];
-        play_everywhere(&conversation(&lines, &one_call(), Ending::Done));
+        play_everywhere(&conversation(&lines, &one_call(), WorkOutcome::Done));
     }
 }
 
 #[test]
 fn shutdown_starts_no_deferred_or_later_work() {
     let close = Some((7, Close::Shutdown));
-    let left = conversation(&[(0, PROMPT), (5, ABORT_AND_PROMPT)], &one_call(), Ending::Done);
+    let left = conversation(&[(0, PROMPT), (5, ABORT_AND_PROMPT)], &one_call(), WorkOutcome::Done);
     play_everywhere(&Conversation { close, ..left });
     let later = [(0, PROMPT), (8, PROMPT), (9, BASH), (9, "not json")];
-    play_everywhere(&Conversation { close, ..conversation(&later, &one_call(), Ending::Done) });
+    play_everywhere(&Conversation { close, ..conversation(&later, &one_call(), WorkOutcome::Done) });
     // Nothing but a shell runs: a prompt would find the agent idle.
     let idle = [(0, BASH), (8, PROMPT)];
-    play_everywhere(&Conversation { close, ..conversation(&idle, &[], Ending::Done) });
+    play_everywhere(&Conversation { close, ..conversation(&idle, &[], WorkOutcome::Done) });
 }
 
 #[test]
 fn deferred_prompts_are_refused_in_order() {
     let endless = [json!({ "hang": true })];
     let lines = [(0, PROMPT), (1, BASH), (2, PROMPT), (3, PROMPT)];
-    play_everywhere(&conversation(&lines, &endless, Ending::Done));
+    play_everywhere(&conversation(&lines, &endless, WorkOutcome::Done));
 }
 
 #[test]
 fn failed_shell_does_not_complete_earlier_abort() {
     let lines = [(0, PROMPT), (1, ABORT), (2, BASH)];
-    let quick = vec![Work { waits: vec![1], ending: Ending::Failed, stops_after: 1, too_late: false }];
-    play_everywhere(&Conversation { shells: quick, ..conversation(&lines, &one_call(), Ending::Done) });
+    let quick = vec![Work { waits: vec![1], ending: WorkOutcome::Failed, stops_after: 1, too_late: false }];
+    play_everywhere(&Conversation { shells: quick, ..conversation(&lines, &one_call(), WorkOutcome::Done) });
 }

@@ -8,7 +8,7 @@ use crate::{
 use pi_rpc_extension::BuiltInOutput;
 use pi_rpc_protocol::ExtensionToolUpdate;
 
-impl Running {
+impl SessionBridge {
     pub(super) async fn fail(&self, id: String, error: String) {
         self.output.send(ExtensionFailed { id, error }).await;
     }
@@ -32,7 +32,7 @@ impl Running {
         if is_gone {
             self.start(at);
         }
-        self.wait(Waiting::Call(at, call, is_again)).await;
+        self.wait(PendingRequest::Call(at, call, is_again)).await;
     }
 
     /// Calls a tool of a server that is connected, has failed or is disabled.

@@ -1,6 +1,6 @@
 //! The servers' connections: they begin, their tools are listed, and they end.
 
-use super::{Event, RELIST_PAUSE, Running, State};
+use super::{Event, RELIST_PAUSE, SessionBridge, State};
 use crate::{
     client::closed_reason,
     naming::tool_names,
@@ -10,7 +10,7 @@ use crate::{
 use std::{collections::BTreeSet, sync::Arc};
 use tokio::time::timeout;
 
-impl Running {
+impl SessionBridge {
     /// Connects a server, beside everything else.
     pub(super) fn start(&mut self, at: usize) {
         let server = &mut self.servers[at];

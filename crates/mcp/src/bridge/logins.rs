@@ -10,7 +10,7 @@ use pi_rpc_protocol::{ExtensionUICall, NotifyRequest, NotifyType, RpcExtensionUI
 /// How long the user may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-impl Running {
+impl SessionBridge {
     /// Notes that a server waits for a login.
     pub(super) fn require_login(&mut self, at: usize) {
         self.servers[at].state = State::NeedsLogin;

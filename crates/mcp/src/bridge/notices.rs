@@ -42,7 +42,7 @@ impl Server {
     }
 }
 
-impl Running {
+impl SessionBridge {
     /// Reports what needs the user, once every server is connected or has failed.
     pub(super) async fn report_problems(&mut self) {
         if self.has_reported || !self.servers.iter().all(Server::is_settled) {
@@ -137,7 +137,7 @@ impl Running {
         if self.servers[at].is_settled() {
             self.start(at);
         }
-        self.wait(Waiting::Reconnect(at, command)).await;
+        self.wait(PendingRequest::Reconnect(at, command)).await;
     }
 
     pub(super) async fn report_reconnection(&mut self, at: usize, command: String) {

@@ -4,7 +4,7 @@ use super::*;
 use crate::{confinement::confine, status::servers_section};
 use pi_rpc_protocol::{ExtensionMcpServers, QueriedTool};
 
-impl Running {
+impl SessionBridge {
     /// Connects the servers that extensions have registered, and ends those that they have taken back. One of `mcp.json` with the same
     /// name comes first.
     pub(super) async fn take_registered(&mut self, registered: ExtensionMcpServers) {

@@ -74,7 +74,7 @@ pub(super) fn definitions(is_inactive: bool) -> Vec<ExtensionTool> {
     ]
 }
 
-impl Running {
+impl SessionBridge {
     /// The widest exposure of the servers with resources; `None`: there are none.
     pub(super) fn resource_exposure(&self) -> Option<McpExposure> {
         let has = |exposure: &McpExposure| {

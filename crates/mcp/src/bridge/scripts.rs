@@ -95,7 +95,7 @@ impl Namespace {
     }
 }
 
-impl Running {
+impl SessionBridge {
     /// Whether a script may call tools of the server: it names them, or looks for tools.
     fn reaches(code: &str, server: &Server) -> bool {
         let words = || code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '$');
@@ -105,7 +105,7 @@ impl Running {
 
     /// Starts a script, once the servers that it may call are settled.
     pub(super) async fn begin_script(&mut self, call: ExtensionToolCall) {
-        self.wait(Waiting::Script(call)).await;
+        self.wait(PendingRequest::Script(call)).await;
     }
 
     /// Whether the servers that a script may call are connected, or cannot be.

@@ -11,7 +11,7 @@ use pi_rpc_protocol::QueriedTool;
 /// How many tools a search loads without `limit`.
 const SEARCH_LIMIT: usize = 8;
 
-impl Running {
+impl SessionBridge {
     pub(super) async fn begin_search(&mut self, call: ExtensionToolCall) {
         let query = call.arguments.get("query").and_then(Value::as_str).unwrap_or_default().to_owned();
         if query.trim().is_empty() {
@@ -27,7 +27,7 @@ impl Running {
             return self.fail(call.id, "limit must be a positive integer".to_owned()).await;
         };
         let search = Search { query, limit };
-        self.wait(Waiting::Search(call.id, search)).await;
+        self.wait(PendingRequest::Search(call.id, search)).await;
     }
 
     /// Queries which tools are declared: a search adds to them.

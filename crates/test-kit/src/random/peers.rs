@@ -1,6 +1,6 @@
 //! Generators of the behaviour of tools, shells, extensions and hosts.
 
-use crate::{Answers, Ending, Habit, Work};
+use crate::{Answers, Habit, Work, WorkOutcome};
 use pi_rpc_scenario::random::Choices;
 
 /// Generates courses of tool calls or shell commands for brief conversations.
@@ -8,7 +8,7 @@ pub fn works(choices: &mut Choices) -> Vec<Work> {
     some(5, choices, |choices| {
         let mut waits: Vec<u64> = choices.several(4, |choices| choices.below(6) as u64);
         waits.push(choices.below(14) as u64);
-        let endings = [(7, Ending::Done), (2, Ending::Failed), (1, Ending::Never)];
+        let endings = [(7, WorkOutcome::Done), (2, WorkOutcome::Failed), (1, WorkOutcome::Never)];
         Work {
             waits,
             ending: *choices.weighted(&endings),
@@ -22,7 +22,7 @@ pub fn works(choices: &mut Choices) -> Vec<Work> {
 pub fn lasting_works(choices: &mut Choices) -> Vec<Work> {
     some(4, choices, |choices| Work {
         waits: vec![10 + choices.below(90) as u64],
-        ending: if choices.once_in(5) { Ending::Failed } else { Ending::Done },
+        ending: if choices.once_in(5) { WorkOutcome::Failed } else { WorkOutcome::Done },
         stops_after: 3,
         too_late: choices.once_in(2),
     })
