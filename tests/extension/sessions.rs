@@ -386,6 +386,8 @@ fn usage_of_extension_summary_counts() {
         )
         .host(200, stats("before"))
         .host(500, stats("after"))
+        // No frame shows that the extension has acted.
+        .unjudged()
         .play(Pi1);
     let (before, after) = (played.data("before"), played.data("after"));
     assert_eq!(after["tokens"]["total"].as_u64(), before["tokens"]["total"].as_u64().map(|it| it + 10));
