@@ -52,6 +52,39 @@ fn finding_names_rule_source_expected_and_got() {
 }
 
 #[test]
+fn servers_have_state_tools_and_last_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("talk.jsonl");
+    let out = |frame: Value| json!({ "t": 1, "dir": "out", "frame": frame });
+    let end = |tool: &str, text: &str, is_error: bool| {
+        let result = json!({ "content": [{ "type": "text", "text": text }] });
+        out(
+            json!({ "type": "tool_execution_end", "toolCallId": "c", "toolName": tool, "result": result, "isError": is_error }),
+        )
+    };
+    let lines = [
+        json!({ "t": 0, "dir": "meta", "frame": { "event": "spawn", "dialect": "pi-1", "argv": ["pi"] } }),
+        out(json!({ "type": "extension_ui_request", "id": "n", "method": "notify",
+            "message": "MCP servers need attention:\n  bro-ken: failed: no such program\nRun /mcp to fix." })),
+        out(json!({ "type": "message_end", "message": { "role": "system", "content": "", "timestamp": 1,
+            "sections": { "mcp_servers": "Servers.\n- mcp__far (codemode): Far away." },
+            "toolsAdded": [{ "name": "mcp__near__echo" }, { "name": "bash" }] } })),
+        out(
+            json!({ "type": "tool_execution_start", "toolCallId": "c", "toolName": "mcp__near__echo", "args": {} }),
+        ),
+        end("mcp__near__echo", "it broke", true),
+    ];
+    fs::write(&path, lines.map(|line| format!("{line}\n")).concat()).unwrap();
+    let servers = Page::of_file(&path).get("api/timing")["servers"].clone();
+    let expected = json!([
+        { "name": "bro_ken", "state": "failed", "tools": [], "calls": 0, "failed": 0, "lastError": "no such program", "errorRecord": 2 },
+        { "name": "far", "state": "not known", "reachedBy": "codemode", "tools": [], "calls": 0, "failed": 0 },
+        { "name": "near", "state": "connected", "tools": ["echo"], "calls": 1, "failed": 1, "lastError": "it broke", "errorRecord": 5 },
+    ]);
+    assert_eq!(servers, expected);
+}
+
+#[test]
 fn rows_tell_state_kind_and_cause() {
     let page = Page::of_file(&recording("pi-1/tools.jsonl"));
     let rows = page.get("api/records?count=12");

@@ -9,6 +9,7 @@ use super::{
     frame_head::{FrameHead, NO_FRAME},
     item_index::{ItemIndex, ItemRecord},
     names::Names,
+    server_index::ServerIndex,
     wire::{RuleCount, Totals},
 };
 use pi_rpc_machine::{Rule, State};
@@ -24,6 +25,7 @@ pub struct Index {
     names: Names,
     items: ItemIndex,
     figures: FigureIndex,
+    servers: ServerIndex,
     findings: Vec<Finding>,
     counts: BTreeMap<Rule, u32>,
     /// The first finding that holds only if the recording ends here.
@@ -59,6 +61,7 @@ impl Index {
             names: Names::default(),
             items: ItemIndex::default(),
             figures: FigureIndex::default(),
+            servers: ServerIndex::default(),
             findings: Vec::new(),
             settled_from: None,
             counts: BTreeMap::new(),
@@ -90,6 +93,7 @@ impl Index {
         if let Some(head) = &head
             && let Some(kind) = head.kind()
         {
+            self.servers.add(number, &kind, record);
             self.figures.add(&FigureRecord {
                 record: number,
                 t: record.t,
@@ -222,6 +226,11 @@ impl Index {
     /// Times and sums.
     pub const fn figures(&self) -> &FigureIndex {
         &self.figures
+    }
+
+    /// Servers of the Model Context Protocol.
+    pub const fn servers(&self) -> &ServerIndex {
+        &self.servers
     }
 
     /// The findings that are kept.

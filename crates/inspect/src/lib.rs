@@ -75,6 +75,7 @@ mod rows;
 mod scripts;
 mod sender;
 mod server;
+mod server_index;
 mod timing_view;
 pub mod wire;
 

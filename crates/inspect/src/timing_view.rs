@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// The latest latencies of a command of which the median is taken.
 const SAMPLE: usize = 1000;
 
-/// Latencies, runs, deltas and figures.
+/// Latencies, runs, deltas, figures, and servers with their calls.
 pub fn timing(state: &InspectionState) -> Timing {
     let (index, figures) = (&state.index, state.index.figures());
     let mut latencies: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
@@ -50,5 +50,6 @@ pub fn timing(state: &InspectionState) -> Timing {
         runs: figures.runs(),
         deltas: figures.deltas(),
         figures: figures.figures_at(index.len()),
+        servers: index.servers().servers(),
     }
 }

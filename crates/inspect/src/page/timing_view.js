@@ -1,11 +1,11 @@
-// Time: latency per request, first delta, deltas a second, tokens, cost.
+// Time: latency per request, first delta, deltas a second, tokens, cost; MCP servers with their calls.
 
 import { get } from "./api.js";
 import { button, byId, element, replace } from "./elements.js";
 import { formatBytes, formatCount, formatDuration, visiblePlainText } from "./visible_text.js";
 
 /** @import {Inspection} from "./inspection.js" */
-/** @import {Figures, Run, Timing} from "./contract" */
+/** @import {Figures, McpServer, Run, Timing} from "./contract" */
 
 /** Milliseconds between two readings while the page is looked at. */
 const EVERY = 1000;
@@ -60,7 +60,20 @@ export class TimingView {
         ...[it.least, it.median, it.most].map((ms) => (it.count === it.outstanding ? "" : formatDuration(ms)))])),
       element("h3", {}, "Runs"),
       table(["Run", "Response", "First delta", "Duration", "Deltas a second", "Tokens", "Cost"], timing.runs.map((run) => this.runRow(run))),
+      ...(timing.servers.length === 0 ? [] : [
+        element("h3", {}, "MCP servers"),
+        table(["Server", "State", "Tools", "Calls", "Failed", "Last error"], timing.servers.map((server) => this.serverRow(server)))]),
     ];
+  }
+
+  /** @param {McpServer} server */
+  serverRow(server) {
+    const { errorRecord, lastError = "" } = server;
+    const error = typeof errorRecord !== "number" ? visiblePlainText(lastError)
+      : button(visiblePlainText(lastError), () => this.inspection.select(errorRecord, "timing"), { class: "link" });
+    const state = server.reachedBy ? `${server.state}, reached by ${server.reachedBy}` : server.state;
+    return [visiblePlainText(server.name), visiblePlainText(state), visiblePlainText(server.tools.join(", ")), formatCount(server.calls),
+      formatCount(server.failed), error];
   }
 
   /** @param {Run} run */

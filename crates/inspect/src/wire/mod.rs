@@ -25,4 +25,4 @@ pub use requests::{
 pub use session::{
     DialectOrigin, HostSession, HostSessions, Reading, Session, Source, StateView, Totals, Transition,
 };
-pub use timing::{CommandTiming, Deltas, Figures, Request, RequestPage, Run, Timing};
+pub use timing::{CommandTiming, Deltas, Figures, McpServer, Request, RequestPage, Run, Timing};

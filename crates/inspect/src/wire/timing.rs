@@ -37,6 +37,33 @@ pub struct Timing {
     pub deltas: Deltas,
     /// Figures of the whole recording.
     pub figures: Figures,
+    /// Servers of the Model Context Protocol, as far as frames show them.
+    pub servers: Vec<McpServer>,
+}
+
+/// A server of the Model Context Protocol.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServer {
+    /// The name, as names of tools have it.
+    pub name: String,
+    /// The latest state that frames show: `connected`, or what a notice says.
+    pub state: String,
+    /// The tools that lead to its own, where those are not declared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reached_by: Option<String>,
+    /// Names of its tools that were declared or called.
+    pub tools: Vec<String>,
+    /// Calls of its tools.
+    pub calls: u32,
+    /// Calls that failed.
+    pub failed: u32,
+    /// The latest error of a call or the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// The record that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_record: Option<u32>,
 }
 
 /// Milliseconds from a command to its response.
