@@ -58,6 +58,17 @@ function facts(model) {
   return { ...taken, baseUrl: model.baseUrl || undefined, thinkingLevelMap: model.reasoning ? model.thinkingLevelMap : undefined };
 }
 
+/** What is taken over of a model for images or classification. */
+const OTHER = ["id", "name", "api", "baseUrl", "input", "output", "inputLimits", "cost", "contextWindow", "headers", "compat"];
+
+/** One model for images or classification. */
+function otherFacts(model) {
+  for (const key of Object.keys(model)) {
+    if (![...OTHER, ...LEFT].includes(key)) wrong.push(`${model.provider}/${model.id}: new member "${key}": add it to OTHER or LEFT`);
+  }
+  return Object.fromEntries(OTHER.map((key) => [key, model[key]]));
+}
+
 const chats = lists.map((provider) => [provider, modelsOf(provider, "chat")]).filter(([, models]) => models.length > 0);
 const all = chats.flatMap(([, models]) => models);
 const types = new Set(lists.flatMap((list) => Object.values(read(data, `${list}.json`)).flatMap((group) => Object.values(group).map((model) => model.type))));
@@ -67,8 +78,11 @@ const chatLines = chats.map(([provider, models]) => {
   return `    ${JSON.stringify(provider)}: [\n${rows.join(",\n")}\n    ]`;
 });
 const otherLines = ["classifier", "image"].map((type) => {
-  const ids = lists.map((provider) => [provider, modelsOf(provider, type).map((model) => model.id)]);
-  const rows = ids.filter(([, ids]) => ids.length > 0).map(([provider, ids]) => `      ${JSON.stringify(provider)}: ${JSON.stringify(ids)}`);
+  const models = lists.map((provider) => [provider, modelsOf(provider, type)]).filter(([, models]) => models.length > 0);
+  const rows = models.map(([provider, models]) => {
+    const rows = models.map((model) => `        ${JSON.stringify(otherFacts(model))}`);
+    return `      ${JSON.stringify(provider)}: [\n${rows.join(",\n")}\n      ]`;
+  });
   return `    ${JSON.stringify(type)}: {\n${rows.join(",\n")}\n    }`;
 });
 
@@ -139,7 +153,8 @@ const constants = names.map(([, name, value]) => `const ${name} = "${value}";`);
 const keyVariables = evaluate([...constants, functionText("env-api-keys.js", "getApiKeyEnvVars")], "getApiKeyEnvVars");
 const defaultModels = /export const defaultModelPerProvider = (\{[^}]*\})/.exec(text(agent, "dist", "core", "model-resolver.js"));
 const theirModels = evaluate([], defaultModels[1]);
-const order = Object.keys(providers).filter((provider) => provider !== OLD);
+// A provider without a default has no models that answer prompts.
+const order = Object.keys(providers).filter((provider) => provider !== OLD && providers[provider].defaults.length > 0);
 expect("providers.json, order", order, Object.keys(theirModels));
 for (const [provider, model] of Object.entries(theirModels)) {
   const { bearerEnv = [], env, defaults, baseUrl } = providers[provider] ?? {};

@@ -48,9 +48,13 @@ fn emit(root: &Path) -> Result<TokenStream, String> {
 /// The models of a type, by provider.
 fn others_of(kind: &str, lists: &Value) -> Result<TokenStream, String> {
     let lists = lists.as_object().ok_or_else(|| format!("models.json: others.{kind} is no object"))?;
-    let lists = lists.keys().map(|provider| {
-        let ids = texts(lists, provider).map_err(|error| format!("models.json: others.{kind}: {error}"))?;
-        Ok(quote!((#provider, &[#(#ids),*])))
+    let lists = lists.iter().map(|(provider, list)| {
+        let wrong = || format!("models.json: others.{kind}.{provider}: expected models with ids");
+        let models = list.as_array().ok_or_else(wrong)?;
+        let ids: Vec<&str> =
+            models.iter().map(|model| model["id"].as_str()).collect::<Option<_>>().ok_or_else(wrong)?;
+        let json = list.to_string();
+        Ok(quote!(OtherModels { provider: #provider, ids: &[#(#ids),*], json: #json }))
     });
     let lists = lists.collect::<Result<Vec<_>, String>>()?;
     Ok(quote!((#kind, &[#(#lists),*])))

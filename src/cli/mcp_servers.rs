@@ -11,9 +11,11 @@ use pi_rpc_config::{
 use pi_rpc_engine::matches_tool;
 use pi_rpc_host::TokenLimits;
 use pi_rpc_mcp::{
-    BRIDGE_TOOLS, FileCheck, McpBridge, SCRIPT_TOOL, SEARCH_TOOL, confine, servers_section, tool_prefix,
+    BRIDGE_TOOLS, FileCheck, McpBridge, SCRIPT_TOOL, SEARCH_TOOL, ScriptModels, confine, servers_section,
+    tool_prefix,
 };
-use pi_rpc_server::SessionOptions;
+use pi_rpc_model_http::http::Http;
+use pi_rpc_server::{SessionOptions, scripted_name};
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 /// Stands in place of the path of an extension, as in pi.
@@ -51,12 +53,13 @@ pub fn session_with_servers(
         tracing::warn!("{error}");
     }
     let agent = config.directories.agent.clone();
+    let models = script_models(&config, options);
     let is_empty = found.servers.is_empty() && found.errors.is_empty() && !is_selected;
     let options = HostOptions { has_mcp_servers: !is_empty, ..options.clone() };
     let mut session = session_options(config, &options, arguments, directory, environment)?;
     // Without servers it is there for those that extensions may register.
     if !is_empty || !session.extension_setup.extensions.is_empty() {
-        let bridge = Attached { found, values, agent, admits_file, connects, is_selected };
+        let bridge = Attached { found, values, agent, models, admits_file, connects, is_selected };
         bridge.attach(&mut session);
     }
     Ok(session)
@@ -93,6 +96,8 @@ struct Attached {
     found: McpServers,
     values: McpValues,
     agent: PathBuf,
+    /// The models that scripts run.
+    models: Option<ScriptModels>,
     /// Whether a file may be read, and a server work in a folder; `None`: any.
     admits_file: Option<FileCheck>,
     /// Whether those that extensions register are connected, too.
@@ -104,7 +109,7 @@ struct Attached {
 impl Attached {
     /// Connects the servers when the session begins.
     fn attach(self, session: &mut SessionOptions) {
-        let Self { found, values, agent, admits_file, connects, is_selected } = self;
+        let Self { found, values, agent, models, admits_file, connects, is_selected } = self;
         let enabled = || found.servers.iter().filter(|entry| entry.is_enabled);
         let have = |exposure: McpExposure| enabled().any(|entry| entry.has_exposure(exposure));
         if program().is_none() {
@@ -155,6 +160,7 @@ impl Attached {
         bridge.awaits_extensions = awaits_extensions;
         bridge.notices = notices;
         bridge.admits_file = admits_file;
+        bridge.models = models.map(Arc::new);
         session.built_in = Some(Arc::new(bridge));
     }
 }
@@ -170,6 +176,17 @@ fn unreachable_notice<'a>(servers: impl Iterator<Item = &'a McpEntry>, is_turned
         "Tools of MCP servers are reached by {SCRIPT_TOOL} or {SEARCH_TOOL}, and neither is offered{reason}; they cannot be called: {}",
         names.join(", ")
     )
+}
+
+/// The models that scripts run; none beside a scripted model, which must not reach a provider.
+fn script_models(config: &Config, options: &HostOptions) -> Option<ScriptModels> {
+    if scripted_name(options.provider.as_deref(), options.model.as_deref()).is_some() {
+        return None;
+    }
+    let models = config.other_models();
+    let secrets = config.keys.secrets().clone();
+    let http = Http::with_secrets(secrets).with_proxy(config.settings.http_proxy.clone());
+    (!models.is_empty()).then(|| ScriptModels::new(models, config.keys.clone(), Arc::new(http)))
 }
 
 /// What runs scripts: this program, where it can.

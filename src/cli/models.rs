@@ -192,7 +192,7 @@ fn others(words: &[String]) -> BTreeMap<&'static str, BTreeMap<&'static str, Vec
     };
     let mut types: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
     for (kind, lists) in BUILT_IN.others {
-        let models = lists.iter().flat_map(|(provider, ids)| ids.iter().map(|id| (*provider, *id)));
+        let models = lists.iter().flat_map(|list| list.ids.iter().map(|id| (list.provider, *id)));
         for (provider, id) in models.filter(|(provider, id)| fits(provider, id)) {
             types.entry(*kind).or_default().entry(provider).or_default().push(id);
         }
@@ -205,7 +205,7 @@ fn listed_others(words: &[String]) -> String {
     let mut text = String::new();
     for (kind, lists) in others(words) {
         let count: usize = lists.values().map(Vec::len).sum();
-        let _ = writeln!(text, "For other purposes, not offered: {count} of type {kind}");
+        let _ = writeln!(text, "For scripts of codemode, not offered: {count} of type {kind}");
         for (provider, ids) in lists {
             match words.is_empty() {
                 true => text += &format!("  {provider}: {}\n", ids.len()),

@@ -2,7 +2,11 @@
 
 use pi_rpc::{
     config::{
-        Environment, Sources, catalogue::BUILT_IN, load, models_file, pattern::full_id, thinking::LevelMap,
+        Environment, Sources,
+        catalogue::{BUILT_IN, OtherModels},
+        load, models_file,
+        pattern::full_id,
+        thinking::LevelMap,
     },
     machine::{PricedTokens, costs},
     model::{api::Api, compat::Compat, compat_defaults::defaulted_members},
@@ -78,7 +82,7 @@ fn developer_instructs_openai_alone() {
 
 #[test]
 fn other_models_are_listed_by_type() {
-    let count = |lists: &[(&str, &[&str])]| lists.iter().map(|(_, ids)| ids.len()).sum::<usize>();
+    let count = |lists: &[OtherModels]| lists.iter().map(|list| list.ids.len()).sum::<usize>();
     let counts: Vec<_> = BUILT_IN.others.iter().map(|(kind, lists)| (*kind, count(lists))).collect();
     assert_eq!(counts, [("classifier", 81), ("image", 74)]);
 }

@@ -84,11 +84,11 @@ fn list_models_prints_only_the_table() {
 fn models_without_prompts_are_listed_by_type() {
     let home = home();
     let (stdout, _) = run(home.path(), &["models"]);
-    assert!(stdout.contains("\nFor other purposes, not offered: 81 of type classifier\n"), "{stdout}");
-    assert!(stdout.contains("\nFor other purposes, not offered: 74 of type image\n"), "{stdout}");
+    assert!(stdout.contains("\nFor scripts of codemode, not offered: 81 of type classifier\n"), "{stdout}");
+    assert!(stdout.contains("\nFor scripts of codemode, not offered: 74 of type image\n"), "{stdout}");
     let (stdout, _) = run(home.path(), &["models", "flux.2-pro", "openrouter"]);
     let tail =
-        "For other purposes, not offered: 1 of type image\n  openrouter/black-forest-labs/flux.2-pro\n";
+        "For scripts of codemode, not offered: 1 of type image\n  openrouter/black-forest-labs/flux.2-pro\n";
     assert!(stdout.ends_with(tail), "{stdout}");
     let (stdout, _) = run(home.path(), &["models", "--json", "flux.2-pro"]);
     let listing: Value = serde_json::from_str(&stdout).unwrap();

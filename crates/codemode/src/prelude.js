@@ -166,10 +166,20 @@
     console[level] = (...values) => output("console", values.map(shown).join(" "));
   }
 
+  const functions = Object.create(null);
+  const models = Object.create(null);
+  for (const name of start.functions) {
+    if (name.startsWith("models.")) models[name.slice("models.".length)] = caller("function", name);
+    else functions[name] = caller("function", name);
+  }
+  const listedModels = Object.keys(models);
+  const aboutModels = listedModels.length > 0 ? `models has ${listedModels.join(", ")}.` : "Classifiers and image models cannot be run from scripts here.";
+
   const globals = {
+    ...functions,
     tools: guarded(tools, "tools", "ALL_TOOLS has every tool, searchTools(query) finds some."),
     ALL_TOOLS: Object.freeze(listed),
-    models: guarded(Object.create(null), "models", "Classifiers and image models cannot be run from scripts here."),
+    models: guarded(models, "models", aboutModels),
     console: Object.freeze(console),
     text,
     image,
@@ -177,7 +187,6 @@
     store,
     load,
   };
-  for (const name of start.functions) globals[name] = caller("function", name);
   for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, { value, enumerable: true });
 
   return {

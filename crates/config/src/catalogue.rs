@@ -12,14 +12,22 @@ pub struct Catalogue {
     pub source: &'static str,
     /// Models by provider, as JSON: most servers need those of one or two.
     lists: &'static [(&'static str, &'static str)],
-    /// Ids of models that answer no prompts, by type and provider: they are listed, not offered.
-    pub others: &'static [(&'static str, &'static [ProviderIds])],
+    /// Models that answer no prompts, by type and provider: scripts run them, hosts are not offered them.
+    pub others: &'static [(&'static str, &'static [OtherModels])],
     /// All providers of pi, in the order in which a default is searched.
     pub providers: &'static [Provider],
 }
 
-/// A provider, and ids of its models.
-pub type ProviderIds = (&'static str, &'static [&'static str]);
+/// The models of a type that a provider has.
+#[derive(Debug)]
+pub struct OtherModels {
+    /// The provider.
+    pub provider: &'static str,
+    /// The ids of the models.
+    pub ids: &'static [&'static str],
+    /// The models as JSON, in the same order.
+    pub json: &'static str,
+}
 
 /// The catalogue that is compiled in.
 pub static BUILT_IN: Catalogue = include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));

@@ -424,12 +424,15 @@ impl Keys {
 
     /// The model's address, with the values of the variables that its provider needs.
     pub fn address(&self, model: &Model) -> String {
-        let needs = self.providers.get(&model.provider).map_or(&[][..], |configured| configured.needs);
-        needs.iter().fold(model.base_url.clone(), |address, name| {
-            match self.variable_of(&model.provider, name) {
-                Some(value) => address.replace(&format!("{{{name}}}"), &value),
-                None => address,
-            }
+        self.filled_address(&model.provider, &model.base_url)
+    }
+
+    /// An address of a provider, with the values of the variables that it needs; those without a value stay in it.
+    pub fn filled_address(&self, provider: &str, address: &str) -> String {
+        let needs = self.providers.get(provider).map_or(&[][..], |configured| configured.needs);
+        needs.iter().fold(address.to_owned(), |address, name| match self.variable_of(provider, name) {
+            Some(value) => address.replace(&format!("{{{name}}}"), &value),
+            None => address,
         })
     }
 

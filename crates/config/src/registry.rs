@@ -6,7 +6,10 @@ use super::{
     models_file::{ModelKeys, Override, ProviderKeys, Providers},
     thinking::{LevelMap, is_adaptive},
 };
-use pi_rpc_model::request::Endpoint;
+use pi_rpc_model::{
+    other_models::{OtherModel, Purpose},
+    request::Endpoint,
+};
 use pi_rpc_protocol::{Base, JsonObject, Model, ModelThinking, PromptCache, ThinkingLevel};
 use serde_json::Value;
 
@@ -36,6 +39,32 @@ impl Config {
         }
         if let Some(filter) = &self.model_filter {
             models.retain(|endpoint| filter.admits(&endpoint.model));
+        }
+        models
+    }
+}
+
+impl Config {
+    /// The models that answer no prompts, with or without a key, at the addresses of the file of models.
+    pub fn other_models(&self) -> Vec<OtherModel> {
+        let mut models = Vec::new();
+        let catalogue = if self.only_registered { &[][..] } else { BUILT_IN.others };
+        for (kind, lists) in catalogue {
+            let Some(purpose) = Purpose::ALL.into_iter().find(|it| it.as_str() == *kind) else { continue };
+            for list in *lists {
+                let facts: Vec<JsonObject> = serde_json::from_str(list.json).unwrap_or_default();
+                models
+                    .extend(facts.into_iter().filter_map(|it| OtherModel::read(purpose, list.provider, it)));
+            }
+        }
+        let configured = self.configured.iter().chain(&self.registered);
+        for (name, base_url) in configured.filter_map(|(name, keys)| Some((name, keys.base_url.as_ref()?))) {
+            for model in models.iter_mut().filter(|model| model.provider == *name) {
+                model.base_url.clone_from(base_url);
+            }
+        }
+        if let Some(filter) = &self.model_filter {
+            models.retain(|model| filter.admits_named(&model.provider, &model.id));
         }
         models
     }

@@ -180,6 +180,8 @@ impl Metrics {
             }
             AgentSessionEvent::MessageEnd(event) => match &event.message {
                 AgentMessage::Assistant(message) => self.count_usage(&message.usage),
+                // Of requests that the tool has made itself.
+                AgentMessage::ToolResult(message) => self.count_usage(message.usage.as_ref()?),
                 _ => None,
             },
             AgentSessionEvent::CompactionEnd(event) => self.count_summary(event.result.as_ref()),

@@ -11,10 +11,12 @@ mod logins;
 mod notices;
 mod registered;
 mod resources;
+mod script_models;
 mod scripts;
 mod tool_search;
 
 use super::{
+    script_models::ScriptModels,
     server::{ConnectError, ConnectedServer, LoginOutcome, Surroundings},
     status::{exposure_name, needs_search},
     tool::Tool,
@@ -83,6 +85,8 @@ pub struct McpBridge {
     agent: PathBuf,
     /// What runs scripts; `None`: there are none, and their servers are deferred.
     program: Option<SandboxProgram>,
+    /// The models that scripts run; `None`: none.
+    pub models: Option<Arc<ScriptModels>>,
     /// Whether there are tools for resources.
     pub offers_resources: bool,
     /// Whether scripts are offered from the start where a server has tools for them.
@@ -116,6 +120,7 @@ impl McpBridge {
             values: Arc::new(values),
             agent,
             program,
+            models: None,
             offers_resources: true,
             offers_scripts: true,
             notices: Vec::new(),
@@ -149,6 +154,7 @@ impl BuiltIn for McpBridge {
             is_selected: self.is_selected,
             awaits_extensions: self.awaits_extensions,
             program: self.program.clone(),
+            models: self.models.clone(),
             scripts: Scripts::default(),
             calls: HashMap::new(),
             pending: Vec::new(),
@@ -227,6 +233,7 @@ struct SessionBridge {
     is_selected: bool,
     awaits_extensions: bool,
     program: Option<SandboxProgram>,
+    models: Option<Arc<ScriptModels>>,
     scripts: Scripts,
     calls: HashMap<String, AbortHandle>,
     /// Requests that wait for servers.
@@ -403,7 +410,7 @@ impl SessionBridge {
         let enabled = || self.servers.iter().map(|server| &server.entry).filter(|entry| entry.is_enabled);
         if has_scripts {
             let is_used = enabled().any(|entry| entry.has_exposure(McpExposure::Codemode));
-            tools.push(codemode_tool(is_used && self.offers_scripts));
+            tools.push(codemode_tool(is_used && self.offers_scripts, self.models.is_some()));
         }
         tools.push(search_tool(enabled().any(|entry| needs_search(entry, has_scripts))));
         if let Some(exposure) = self.resource_exposure() {

@@ -14,7 +14,7 @@
 //! - `client`: requests and answers; `stdio`, `http`: the transports.
 //! - `confinement`: servers that a token keeps out. `naming`, `tool`, `content`: names, definitions and results, as the model gets them.
 //! - `search`: the ranking of `tool_search`. `oauth`: logins at servers by HTTP. `log`: what servers log. `script_output`: what a script
-//!   of `codemode` has put out. `schema_cost`: what checking by a schema may cost.
+//!   of `codemode` has put out; `script_models`: the models that it runs. `schema_cost`: what checking by a schema may cost.
 //!
 //! ```text
 //! server process ── stdio ─┐
@@ -44,6 +44,7 @@ mod log;
 mod naming;
 mod oauth;
 mod schema_cost;
+mod script_models;
 mod script_output;
 mod search;
 mod server;
@@ -56,6 +57,7 @@ pub use bridge::{BRIDGE_TOOLS, FileCheck, LOG, McpBridge, SCRIPT_TOOL, SEARCH_TO
 pub use client_servers::McpTools;
 pub use confinement::confine;
 pub use naming::tool_prefix;
+pub use script_models::ScriptModels;
 pub use server::{ConnectError, ConnectedServer, LoginOutcome, Surroundings, connect, log_in, log_out};
 pub use status::{exposure_name, servers_section};
 

@@ -4,7 +4,7 @@ use crate::content::text;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use pi_rpc_codemode::OutputItem;
 use pi_rpc_protocol::{ImageContent, JsonObject, UserContent};
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 use std::{io::Write as _, time::Duration};
 
 /// Tokens of output without `max_output_tokens`, and the characters of one.
@@ -24,6 +24,8 @@ pub(crate) struct ScriptCall {
     pub status: ScriptCallStatus,
     pub took: Option<Duration>,
     error: Option<String>,
+    /// What a model has cost, in US dollars.
+    pub cost: Option<Number>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -56,6 +58,17 @@ impl ScriptCall {
             status: ScriptCallStatus::Running,
             took: None,
             error: None,
+            cost: None,
+        }
+    }
+
+    /// The `number`th request to a model that begins; what is sent is not shown.
+    pub(crate) fn of_model(outer: &str, name: &str, number: u64, provider: &str, id: &str) -> Self {
+        let arguments = format!("{provider}/{id}");
+        Self {
+            id: format!("{outer}/{name}/{number}"),
+            arguments,
+            ..Self::new(outer, name, &JsonObject::new())
         }
     }
 
@@ -72,6 +85,9 @@ impl ScriptCall {
         });
         if let Some(took) = self.took {
             call["durationMs"] = (took.as_secs_f64() * 1000.0).into();
+        }
+        if let Some(cost) = &self.cost {
+            call["cost"] = cost.clone().into();
         }
         if let Some(error) = &self.error {
             call["error"] = error.as_str().into();
@@ -100,6 +116,18 @@ impl ScriptOutput {
             None => return,
         };
         self.items.push(OutputItem::Text { text });
+    }
+
+    /// Notes that models have made `count` images, if the script has shown none.
+    pub(crate) fn note_unshown(&mut self, count: usize) {
+        let shows = self.items.iter().any(|item| matches!(item, OutputItem::Image { .. }));
+        if count > 0 && !shows {
+            let s = if count == 1 { "" } else { "s" };
+            let text = format!(
+                "Note: models.generateImages() has made {count} image{s} that the script did not show; image(block) shows one."
+            );
+            self.items.push(OutputItem::Text { text });
+        }
     }
 
     /// Adds why the script has failed.

@@ -15,6 +15,7 @@
 //!   OpenAI's own.
 //! - [`sse`]: the data of server-sent events; [`sequence`]: blocks one after another where a provider interleaves them.
 //! - [`failure`], [`retry`], [`http_options`]: what to do about a failed answer, and when a request is sent again.
+//! - [`other_models`]: classifiers and models that make images, which scripts run.
 //! - [`scripted`]: the built-in model, which plays a demo or a script.
 //!
 //! ```
@@ -64,6 +65,7 @@ pub mod openai_codex;
 pub mod openai_completions;
 pub mod openai_responses;
 mod openrouter_cost;
+pub mod other_models;
 pub mod pi_messages;
 mod provider;
 pub mod request;

@@ -3,7 +3,10 @@
 //! A script gets what this file answers: calls of tools, which the engine carries out like calls of the model, and functions that
 //! find and describe tools. What a script stores is an entry of the session, so that a branch has what was stored on its way.
 
-use super::*;
+use super::{
+    script_models::{MODEL_FUNCTIONS, ModelCallEnd, ModelCalls},
+    *,
+};
 use crate::{
     naming::namespace,
     script_output::{ScriptCall, ScriptCallStatus, ScriptOutput},
@@ -136,6 +139,8 @@ impl SessionBridge {
             began: Instant::now(),
             requests: 0,
             calls: Vec::new(),
+            available: self.models.clone(),
+            models: None,
             tools: Vec::new(),
             call,
         };
@@ -153,8 +158,8 @@ impl SessionBridge {
 }
 
 /// One script.
-struct RunningScript {
-    call: ExtensionToolCall,
+pub(super) struct RunningScript {
+    pub(super) call: ExtensionToolCall,
     program: SandboxProgram,
     processes: pi_rpc_processes::Processes,
     output: BuiltInOutput,
@@ -164,18 +169,22 @@ struct RunningScript {
     /// Requests to the engine so far.
     requests: u64,
     /// The calls that it has made.
-    calls: Vec<CallInScript>,
+    pub(super) calls: Vec<CallInScript>,
+    /// The models that scripts may run.
+    available: Option<Arc<ScriptModels>>,
+    /// Its requests to models; `None`: it uses none.
+    pub(super) models: Option<ModelCalls>,
     tools: Vec<QueriedTool>,
 }
 
-/// A call of a tool by a script.
-struct CallInScript {
-    /// The id of the action, while it runs.
-    action: Option<String>,
+/// A call of a tool, or a request to a model, by a script.
+pub(super) struct CallInScript {
+    /// The id of the action, while a tool runs.
+    pub(super) action: Option<String>,
     /// The id for the script.
-    id: u64,
-    began: Instant,
-    record: ScriptCall,
+    pub(super) id: u64,
+    pub(super) began: Instant,
+    pub(super) record: ScriptCall,
 }
 
 impl RunningScript {
@@ -191,10 +200,16 @@ impl RunningScript {
         let tools: Vec<QueriedTool> = serde_json::from_value(tools).unwrap_or_default();
         self.tools = tools.into_iter().filter(|tool| tool.callable && tool.name != SCRIPT_TOOL).collect();
         let Some(entries) = self.query(QueryKind::Entries).await else { return };
+        if let Some(models) = self.available.clone().filter(|_| code.contains("models")) {
+            let Some(known) = self.query(QueryKind::Models).await else { return };
+            let chat = known.get("models").cloned().unwrap_or_default();
+            self.models = Some(ModelCalls::new(models, serde_json::from_value(chat).unwrap_or_default()));
+        }
+        let functions = FUNCTIONS.iter().chain(self.models.iter().flat_map(|_| &MODEL_FUNCTIONS));
         let script = Script {
             code,
             tools: self.tools.iter().map(script_tool).collect(),
-            functions: FUNCTIONS.map(str::to_owned).to_vec(),
+            functions: functions.map(|name| (*name).to_owned()).collect(),
             store: stored(&entries),
         };
         let mut output = ScriptOutput::default();
@@ -237,12 +252,17 @@ impl RunningScript {
                 biased;
                 () = expired => return Err(late),
                 Some(reply) = self.replies.recv() => self.pass_on(&sandbox, reply).await,
+                ended = next_model_call(&mut self.models) => self.end_model_call(&sandbox, ended).await,
                 event = sandbox.next() => match event {
                     ScriptEvent::Call { id, target: CallTarget::Tool, name, arguments } => {
                         self.call_tool(&sandbox, id, name, arguments).await;
                     }
                     ScriptEvent::Call { id, target: CallTarget::Function, name, arguments } => {
                         let arguments = arguments.unwrap_or_default();
+                        if MODEL_FUNCTIONS.contains(&name.as_str()) {
+                            self.call_model_function(&sandbox, id, &name, &arguments).await;
+                            continue;
+                        }
                         sandbox.answer(id, self.call_function(&name, &arguments)).await;
                     }
                     ScriptEvent::Output(item) => output.add(item),
@@ -324,7 +344,9 @@ impl RunningScript {
             self.output.send(ExtensionWithdraw { id: action.clone() }).await;
         }
         // The engine ends what was withdrawn before it ends the call of the script.
-        for call in self.calls.iter_mut().filter(|call| call.action.is_some()) {
+        self.models.iter_mut().for_each(ModelCalls::cancel);
+        let is_open = |call: &&mut CallInScript| call.record.status == ScriptCallStatus::Running;
+        for call in self.calls.iter_mut().filter(is_open) {
             call.record.status = ScriptCallStatus::Cancelled;
             call.record.took = Some(call.began.elapsed());
         }
@@ -338,6 +360,9 @@ impl RunningScript {
             }
             Err(error) => output.failed(&error, self.calls.iter().map(|call| &call.record)),
         }
+        let made = self.models.as_ref().map_or(0, |models| models.images);
+        output.note_unshown(made);
+        let usage = self.models.take().and_then(|models| models.usage);
         let (content, file) = output.content(self.began.elapsed(), is_error, options.max_output_tokens);
         let mut details = self.details();
         if let Some(file) = file {
@@ -345,7 +370,7 @@ impl RunningScript {
         }
         let is_error = is_error.then_some(true);
         let result =
-            AgentToolResult { content, details: Some(details), is_error, ..AgentToolResult::from("") };
+            AgentToolResult { content, details: Some(details), is_error, usage, ..AgentToolResult::from("") };
         self.output.send(ExtensionToolResult { id: self.call.id, result, is_error }).await;
     }
 
@@ -365,7 +390,7 @@ impl RunningScript {
     }
 
     /// Reports how far the calls of the script are.
-    async fn report(&self) {
+    pub(super) async fn report(&self) {
         let partial_result = AgentToolResult {
             content: Vec::new(),
             details: Some(self.details()),
@@ -469,6 +494,14 @@ impl RunningScript {
     }
 }
 
+/// The next request to a model that ends; without any: never.
+async fn next_model_call(models: &mut Option<ModelCalls>) -> ModelCallEnd {
+    match models {
+        Some(models) => models.next().await,
+        None => std::future::pending().await,
+    }
+}
+
 fn script_tool(tool: &QueriedTool) -> ScriptTool {
     ScriptTool { name: tool.name.clone(), identifier: identifier(&tool.name), description: sample(tool) }
 }
@@ -519,7 +552,7 @@ fn joined_texts(content: &[UserContent]) -> String {
 }
 
 /// The tool that runs scripts. Its description is the same whatever servers there are, so that providers keep what they have cached.
-pub(super) fn codemode_tool(is_active: bool) -> ExtensionTool {
+pub(super) fn codemode_tool(is_active: bool, has_models: bool) -> ExtensionTool {
     let parameters = json!({
         "type": "object",
         "required": ["code"],
@@ -530,7 +563,7 @@ pub(super) fn codemode_tool(is_active: bool) -> ExtensionTool {
     ExtensionTool {
         name: SCRIPT_TOOL.to_owned(),
         label: Some(SCRIPT_TOOL.to_owned()),
-        description: DESCRIPTION.to_owned(),
+        description: if has_models { format!("{DESCRIPTION}\n{MODELS}") } else { DESCRIPTION.to_owned() },
         parameters: parameters.as_object().cloned().unwrap_or_default(),
         path: None,
         prompt_snippet: Some("Run JavaScript that calls other tools".to_owned()),
@@ -554,3 +587,11 @@ with an Error if the call fails. Calls that are not awaited are cancelled at the
 `await describeTool(name)` shows the types of one, `await describeNamespace(server)` the instructions and tools of a server, and \
 `ALL_TOOLS` is the list of all as { name, description }.
 - A first line `// @options: {\"max_output_tokens\": 10000, \"timeout_ms\": 60000}` sets limits.";
+
+/// What is added where scripts run models.
+const MODELS: &str = "\
+- `models` has classifiers and models that make images: `await models.getAvailableOfType(\"classifier\" | \"image\" | \"chat\", provider?)`, \
+`getModelsOfType` (also those without a key) and `getModelOfType(type, provider, id)` list them; `await models.classify(model, { state, \
+images?, questions: { ID: { type: \"choice\" | \"score\" | \"bool\", instructions, criteria } } })` resolves to { answers, stopReason, \
+errorMessage? }, with criteria { label: meaning }, [lowest, …] or { true, false }; `await models.generateImages(model, { input: [{ type: \
+\"text\", text }] })` to { output, stopReason, errorMessage? }, whose image blocks `image()` shows.";

@@ -6,10 +6,17 @@ use reqwest::{Request, Response};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Bytes of an answer that are read.
-const ANSWER_BYTES: usize = 4 * 1024 * 1024;
-/// Time limit for the whole answer.
-const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Limits of an answer that is read as a whole.
+#[derive(Clone, Copy, Debug)]
+pub struct ExchangeLimits {
+    /// Bytes that are read.
+    pub bytes: usize,
+    /// Time for the whole answer.
+    pub time: Duration,
+}
+
+/// The limits of short answers.
+const SHORT: ExchangeLimits = ExchangeLimits { bytes: 4 * 1024 * 1024, time: Duration::from_secs(30) };
 
 /// An answer as a whole.
 pub struct Exchanged {
@@ -26,28 +33,39 @@ impl Http {
     ///
     /// `Connection error: …`: there is no answer, or no whole one.
     pub async fn exchange(&self, request: Request) -> Result<Exchanged, String> {
+        self.exchange_within(request, SHORT).await
+    }
+
+    /// As [`exchange`](Self::exchange), within other limits.
+    ///
+    /// # Errors
+    ///
+    /// `Connection error: …`: there is no answer, or no whole one.
+    pub async fn exchange_within(
+        &self,
+        request: Request,
+        limits: ExchangeLimits,
+    ) -> Result<Exchanged, String> {
         let client = self.client(request.url()).map_err(|failure| failure.message)?;
         let host = host(request.url());
         let answer = async {
             let response = client.execute(request).await.map_err(chain)?;
-            read(response).await
+            read(response, limits).await
         };
-        match timeout(EXCHANGE_TIMEOUT, answer).await {
+        match timeout(limits.time, answer).await {
             Ok(answer) => answer.map_err(|reason| format!("Connection error: {host}: {reason}")),
-            Err(_) => {
-                Err(format!("Connection error: {host} was silent for {} s", EXCHANGE_TIMEOUT.as_secs()))
-            }
+            Err(_) => Err(format!("Connection error: {host} was silent for {} s", limits.time.as_secs())),
         }
     }
 }
 
-async fn read(response: Response) -> Result<Exchanged, String> {
+async fn read(response: Response, limits: ExchangeLimits) -> Result<Exchanged, String> {
     let status = response.status().as_u16();
-    let mut pieces = Box::pin(pieces(response, EXCHANGE_TIMEOUT));
+    let mut pieces = Box::pin(pieces(response, limits.time));
     let mut body = Vec::new();
     while let Some(piece) = pieces.next().await {
         body.extend_from_slice(&piece?);
-        if body.len() > ANSWER_BYTES {
+        if body.len() > limits.bytes {
             break;
         }
     }
