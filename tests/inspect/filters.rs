@@ -68,6 +68,22 @@ fn positions_are_those_of_the_filtered_list() {
 }
 
 #[test]
+fn updates_fold_into_their_text() {
+    let page = Page::of_file(&recording("pi-1/tools.jsonl"));
+    let found = page.get("api/records?count=1000&fold=1");
+    let folded = found["rows"].as_array().unwrap().iter().filter(|row| row["last"].is_u64());
+    let folded: Vec<Value> =
+        folded.map(|row| json!([row["record"], row["last"], row["kind"], row["text"]])).collect();
+    insta::assert_json_snapshot!("folded_updates", folded);
+    // A record within a row is found with it, and a search finds each by itself.
+    let near = page.get("api/records?fold=1&near=15&count=1");
+    assert_eq!(numbers(&near), [12]);
+    let searched = ["text=echo&fold=1", "text=echo"]
+        .map(|query| numbers(&page.get(&format!("api/records?count=1000&{query}"))));
+    assert_eq!(searched[0], searched[1]);
+}
+
+#[test]
 fn wrong_filters_are_explained() {
     let page = Page::of_file(&recording("pi-1/plain.jsonl"));
     let direction = page.request("GET", "api/records?dir=up", "");

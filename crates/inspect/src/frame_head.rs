@@ -132,6 +132,15 @@ impl<'a> FrameHead<'a> {
         value::<Step>(self.step).map(|step| step.kind)
     }
 
+    /// The text that the step of a partial message adds.
+    pub fn delta(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Step {
+            delta: String,
+        }
+        value::<Step>(self.step).map(|step| step.delta)
+    }
+
     /// The call that an event of a tool belongs to.
     pub fn call(&self) -> Option<String> {
         value(self.call)

@@ -14,7 +14,7 @@ use super::{
 };
 use pi_rpc_machine::{Rule, State};
 use pi_rpc_oracle::{Finding, View, WireJudge};
-use pi_rpc_protocol::DialectVersion;
+use pi_rpc_protocol::{AgentSessionEventKind as Event, DialectVersion};
 use pi_rpc_recording::{Direction, Record};
 use std::collections::BTreeMap;
 
@@ -42,6 +42,9 @@ const MAX_FINDINGS: usize = 10_000;
 
 /// The most records: a server that never stops would fill the memory.
 pub const MAX_RECORDS: u32 = 8_000_000;
+
+/// The events of which many follow one another while a message or a call grows.
+const UPDATES: [&str; 2] = [Event::MessageUpdate.as_str(), Event::ToolExecutionUpdate.as_str()];
 
 /// Where the line of a record is.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +113,22 @@ impl Index {
         self.records.push(facts);
         self.count(record, span);
         self.keep(findings);
+    }
+
+    /// Whether a record is an update of the same kind and item as the one before it, and nothing was found in it.
+    pub fn continues(&self, number: u32) -> bool {
+        let (Some(facts), Some(before)) = (self.record(number), self.record(number.saturating_sub(1))) else {
+            return false;
+        };
+        UPDATES.contains(&self.names.name(facts.name))
+            && facts.item().is_some()
+            && (facts.item(), facts.kind, facts.session) == (before.item(), before.kind, before.session)
+            && self.findings_about(number, number).next().is_none()
+    }
+
+    /// The last of the updates that a record begins: itself, if none continues it.
+    pub fn last_of_updates(&self, number: u32) -> u32 {
+        (number..).find(|at| !self.continues(at + 1)).unwrap_or(number)
     }
 
     /// Adds what is still owed, if the recording ends here. The next record takes it back.

@@ -14,6 +14,8 @@ pub struct FilterQuery {
     kind: Option<String>,
     /// Types or kinds that are left out.
     hide: Option<String>,
+    /// `1`: of updates of one message or call that follow one another, only the first. Where texts are searched, all.
+    fold: Option<String>,
     /// `1`: only records with findings.
     findings: Option<String>,
     /// `1`: only records that change the state.
@@ -87,6 +89,11 @@ impl FilterView {
         &self.query
     }
 
+    /// Whether a row stands for all updates that continue it.
+    pub const fn folds(&self) -> bool {
+        self.query.fold.is_some() && !self.needs_texts()
+    }
+
     /// Whether texts are needed besides facts.
     pub const fn needs_texts(&self) -> bool {
         !self.patterns.is_empty()
@@ -125,6 +132,7 @@ impl FilterView {
             let holds = self.directions.as_ref().is_none_or(|all| all.contains(&facts.direction()))
                 && kinds.as_ref().is_none_or(|kinds| has(kinds, facts))
                 && !has(&hidden, facts)
+                && !(self.folds() && index.continues(number))
                 && (self.query.changes.is_none() || index.is_transition(number))
                 && (self.query.findings.is_none() || index.findings_about(number, number).next().is_some())
                 && self.query.item.is_none_or(|item| facts.item() == Some(item))

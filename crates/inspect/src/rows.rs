@@ -25,6 +25,8 @@ const SMALL: usize = 64 * 1024;
 const PROBE: usize = 4096;
 /// The most bytes of a record's text.
 pub const MAX_TEXT: usize = 1 << 20;
+/// The most updates that are read for the text of one row.
+const MAX_UPDATES: usize = 400;
 /// The most characters of an id.
 const MAX_ID: usize = 64;
 
@@ -48,11 +50,16 @@ struct RowFacts {
     session: Option<String>,
     from: Option<String>,
     findings: Vec<u32>,
+    /// The updates that the row stands for, its own first.
+    updates: Vec<RecordFacts>,
+    last: u32,
 }
 
-fn row_facts(state: &InspectionState, number: u32) -> Option<RowFacts> {
+fn row_facts(state: &InspectionState, number: u32, folds: bool) -> Option<RowFacts> {
     let index = &state.index;
     let facts = *index.record(number)?;
+    let last = if folds { index.last_of_updates(number) } else { number };
+    let updates = (number..=last).take(MAX_UPDATES).filter_map(|at| index.record(at).copied());
     let name = |at: u16| (at > 0).then(|| index.names().name(at).to_owned());
     Some(RowFacts {
         number,
@@ -62,14 +69,17 @@ fn row_facts(state: &InspectionState, number: u32) -> Option<RowFacts> {
         session: name(facts.session),
         from: index.is_transition(number).then(|| index.state_at(number - 1).flow.as_str().to_owned()),
         findings: index.findings_about(number, number).collect(),
+        updates: updates.collect(),
+        last,
     })
 }
 
-/// The rows of these records.
-pub fn rows(inspection: &Inspection, numbers: &[u32]) -> Vec<RecordRow> {
+/// The rows of these records. With `folds`, each stands for the updates that continue it, too.
+pub fn rows(inspection: &Inspection, numbers: &[u32], folds: bool) -> Vec<RecordRow> {
     let (facts, file) = {
         let state = inspection.state();
-        let facts: Vec<RowFacts> = numbers.iter().filter_map(|number| row_facts(&state, *number)).collect();
+        let facts = numbers.iter().filter_map(|number| row_facts(&state, *number, folds));
+        let facts: Vec<RowFacts> = facts.collect();
         (facts, state.file_and_form())
     };
     let Some((file, form)) = file else { return Vec::new() };
@@ -77,10 +87,14 @@ pub fn rows(inspection: &Inspection, numbers: &[u32]) -> Vec<RecordRow> {
 }
 
 fn row(about: RowFacts, file: &RecordingFile, form: FileForm) -> RecordRow {
-    let text = RowText::read(&about.facts, file, form);
-    let RowFacts { number, facts, kind, name, session, from, findings } = about;
+    let text = match about.updates.as_slice() {
+        [_, _, ..] => RowText::of_updates(&about.updates, file, form),
+        _ => RowText::read(&about.facts, file, form),
+    };
+    let RowFacts { number, facts, kind, name, session, from, findings, last, .. } = about;
     RecordRow {
         record: number,
+        last: (last > number).then_some(last),
         t: facts.t,
         dir: facts.direction(),
         text: text.text,
@@ -122,6 +136,26 @@ impl RowText {
         Self { text, length: body.len() as u32, is_whole, id }
     }
 
+    /// The text that deltas have made so far; of other updates, which carry all that came before, the last one.
+    fn of_updates(updates: &[RecordFacts], file: &RecordingFile, form: FileForm) -> Self {
+        let mut text = String::new();
+        for facts in updates.iter().filter(|facts| facts.span as usize <= SMALL) {
+            let line = file.read(facts.offset, facts.span as usize).unwrap_or_default();
+            let delta =
+                with_record(form, &line, |record| FrameHead::of(record).and_then(|head| head.delta()));
+            text += &delta.ok().flatten().unwrap_or_default();
+            if text.len() > HEAD {
+                text.truncate(text.floor_char_boundary(HEAD));
+                text.push('…');
+                break;
+            }
+        }
+        match updates {
+            [.., last] if text.is_empty() => Self::read(last, file, form),
+            _ => Self { length: text.len() as u32, text: harmless(&text), is_whole: true, id: None },
+        }
+    }
+
     /// Of a long line only its beginning and its end are read.
     fn probe(facts: &RecordFacts, file: &RecordingFile) -> Self {
         let span = facts.span as usize;
@@ -160,7 +194,7 @@ fn lossy(bytes: &[u8]) -> Cow<'_, str> {
 
 /// A record with everything that is known about it.
 pub fn record_detail(inspection: &Inspection, number: u32) -> Option<RecordDetail> {
-    let row = rows(inspection, &[number]).pop()?;
+    let row = rows(inspection, &[number], false).pop()?;
     let line = inspection.line(number)?;
     let text = lossy(&line[..line.len().min(MAX_TEXT)]).into_owned();
     let shown = match serde_json::from_slice::<Value>(&line) {

@@ -63,13 +63,13 @@ fn filters_narrow_list_and_clear() {
     let Some(mut page) = inspect_recording("pi-1/tools.jsonl") else { return };
     page.open(DESK, "light");
     let count = |text: &str| format!("document.querySelector('#frame-count').textContent === '{text}'");
-    page.until(&count("61 frames"));
+    page.until(&count("46 rows of 61 frames"));
     page.value("document.querySelector('[name=dir]').value = 'in'");
     page.value("document.querySelector('#frame-filters').requestSubmit()");
-    page.until(&count("4 of 61 frames"));
+    page.until(&count("4 rows of 61 frames"));
     page.until("document.querySelectorAll('.row').length === 4 && document.querySelector('.row-kind')");
     page.click("#frame-filters [type=reset]");
-    page.until(&count("61 frames"));
+    page.until(&count("46 rows of 61 frames"));
     page.press(&["/"]);
     page.write("ECHO TWO");
     page.until("/^\\d+ of 61 frames$/.test(document.querySelector('#frame-count').textContent)");

@@ -534,9 +534,11 @@ export interface RecordRow {
   record: number;
   /** Milliseconds since the recording began. */
   t: number;
+  /** The last of the updates that the row stands for, if there are several. */
+  last?: number | null;
   /** The source of the line. */
   dir: Direction;
-  /** Beginning and end of the line, without characters that do harm. */
+  /** Beginning and end of the line, or of the text that the updates made, without characters that do harm. */
   text: string;
   /** Length of the line in bytes. */
   length: number;

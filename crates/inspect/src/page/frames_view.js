@@ -33,6 +33,7 @@ export class FramesView {
     this.form = typedById("frame-filters", HTMLFormElement);
     this.follow = typedById("frames-follow", HTMLInputElement);
     this.listen();
+    this.applyFilter();
   }
 
   listen() {
@@ -75,7 +76,7 @@ export class FramesView {
     select.value = kinds.includes(chosen) ? chosen : "";
   }
 
-  /** Filters the list by what the form says. */
+  /** Filters the list by what the form says. Updates are folded unless texts are searched, which any of them may have. */
   applyFilter() {
     const data = new FormData(this.form);
     const text = String(data.get("text") ?? "");
@@ -85,6 +86,7 @@ export class FramesView {
       regex: isRegex ? text || undefined : undefined,
       dir: String(data.get("dir") ?? "") || undefined,
       kind: String(data.get("kind") ?? "") || undefined,
+      fold: data.get("fold") === "on" && !text ? 1 : undefined,
       hide: data.get("deltas") === "on" ? "message_update,tool_execution_update" : undefined,
       findings: data.get("findings") === "on" ? 1 : undefined,
       changes: data.get("changes") === "on" ? 1 : undefined,
@@ -103,8 +105,9 @@ export class FramesView {
     list.schedule();
     this.follow.checked = list.follows;
     const failure = store.failure instanceof Error ? visiblePlainText(store.failure.message) : "";
-    let text = `${formatCount(store.total)} frames`;
-    if (store.isFiltered) text = `${formatCount(store.total)} of ${formatCount(store.records)} frames`;
+    const [total, records, folds] = [formatCount(store.total), formatCount(store.records), store.filter["fold"]];
+    let text = `${records} frames`;
+    if (store.isFiltered && store.total !== store.records) text = folds ? `${total} rows of ${records} frames` : `${total} of ${records} frames`;
     if (!store.isComplete && !failure) text += ", searching";
     replace(byId("frame-count"), failure || text);
     byId("frame-list").classList.toggle("empty", store.total === 0);
@@ -124,10 +127,10 @@ export class FramesView {
     let position = await this.store.positionOf(record);
     if (position < 0) {
       this.form.reset();
-      this.store.setFilter({});
-      this.list.refresh();
-      position = record - 1;
+      this.applyFilter();
+      position = await this.store.positionOf(record);
     }
+    if (position < 0) return;
     this.list.resize(this.store.total);
     this.list.show(position);
   }
@@ -142,7 +145,9 @@ export class FramesView {
       if (row.childElementCount === 0) replace(row, element("span", { class: "row-number" }, formatCount(position + 1)), "…");
       return;
     }
-    if (row.dataset["record"] === String(record.record)) return;
+    const shown = `${record.record} ${record.last ?? ""}`;
+    if (row.dataset["shown"] === shown) return;
+    row.dataset["shown"] = shown;
     row.dataset["record"] = String(record.record);
     row.dataset["dir"] = record.dir;
     row.classList.toggle("has-finding", record.findings.length > 0);
@@ -167,6 +172,7 @@ function rowParts(record) {
     const count = record.findings.length === 1 ? "1 finding" : `${record.findings.length} findings`;
     parts.push(element("span", { class: "row-finding" }, count));
   }
+  if (typeof record.last === "number") parts.push(element("span", { class: "row-count" }, `× ${formatCount(record.last - record.record + 1)}`));
   parts.push(element("span", { class: "row-text" }, visiblePlainText(record.text)));
   if (!record.whole) parts.push(element("span", { class: "row-length" }, formatBytes(record.length)));
   return parts;

@@ -60,9 +60,9 @@ export class RecordStore {
    */
   async positionOf(record) {
     if (!this.isFiltered) return record - 1;
-    for (const [position, row] of this.rows) if (row.record === record) return position;
+    for (const [position, row] of this.rows) if (standsFor(row, record)) return position;
     const page = await this.read({ near: record, count: BATCH });
-    return page && page.rows[0]?.record === record ? (page.position ?? -1) : -1;
+    return page?.rows[0] && standsFor(page.rows[0], record) ? (page.position ?? -1) : -1;
   }
 
   /** Forgets everything. */
@@ -106,7 +106,9 @@ export class RecordStore {
     this.isScanning = true;
     while (generation === this.generation && !this.isComplete && !this.failure) {
       const { records } = this;
-      const page = await this.read({ pos: this.matches, count: BATCH });
+      // The last row may stand for more updates by now.
+      const pos = this.filter["fold"] ? Math.max(0, this.matches - 1) : this.matches;
+      const page = await this.read({ pos, count: BATCH });
       if (page?.complete && generation === this.generation) this.scanned = records;
     }
     if (generation === this.generation) {
@@ -166,4 +168,13 @@ export class RecordStore {
       if (this.rows.size <= KEPT - BATCH) break;
     }
   }
+}
+
+/**
+ * Whether a record is shown by a row.
+ * @param {RecordRow} row
+ * @param {number} record
+ */
+function standsFor(row, record) {
+  return row.record <= record && record <= (row.last ?? row.record);
 }

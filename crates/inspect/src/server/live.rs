@@ -144,7 +144,7 @@ fn update(app: &App, seen: &mut Seen) -> Update {
     let records = update.totals.records;
     let first = seen.records.max(records.saturating_sub(MAX_ROWS)) + 1;
     let numbers: Vec<u32> = (first..=records).collect();
-    update.rows = rows(inspection, &numbers);
+    update.rows = rows(inspection, &numbers, false);
     let mut bytes = 0;
     let kept = update.rows.iter().rev().take_while(|row| {
         bytes += row.text.len();

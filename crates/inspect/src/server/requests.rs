@@ -156,7 +156,7 @@ struct Part {
     back: Option<u32>,
     /// The position in the filtered list.
     pos: Option<u32>,
-    /// The record at or after which the page begins.
+    /// The record at or after which the page begins; where updates are folded, with the row that stands for it.
     near: Option<u32>,
     /// The record after which the list is as it is to be shown.
     at: Option<u32>,
@@ -173,14 +173,18 @@ async fn records(
 fn record_page(app: &App, part: Part, filter: FilterQuery) -> Result<RecordPage, Refused> {
     let count = part.count.unwrap_or(MAX_ITEMS).clamp(1, MAX_RECORDS);
     let total = app.inspection.state().index.len();
-    let page = |position: u32, matches: u32, complete: bool, number: &dyn Fn(u32) -> Option<u32>| {
+    let page = |position: u32,
+                matches: u32,
+                complete: bool,
+                folds: bool,
+                number: &dyn Fn(u32) -> Option<u32>| {
         let end = position.saturating_add(count).min(matches);
         let numbers: Vec<u32> = (position..end).filter_map(number).collect();
         let next = match part.back.is_some() {
             true => position.checked_sub(1).and_then(number),
             false => number(end).filter(|_| end < matches),
         };
-        RecordPage { rows: rows(&app.inspection, &numbers), next, position, matches, complete, total }
+        RecordPage { rows: rows(&app.inspection, &numbers, folds), next, position, matches, complete, total }
     };
     // The position of the first match at or after a record, among all matches.
     let position = |first_from: &dyn Fn(u32) -> u32, matches: u32| match (part.pos, part.near, part.from) {
@@ -193,17 +197,20 @@ fn record_page(app: &App, part: Part, filter: FilterQuery) -> Result<RecordPage,
     };
     if filter.is_empty() {
         let first = |record: u32| record.saturating_sub(1).min(total);
-        return Ok(page(position(&first, total), total, true, &|at| Some(at + 1)));
+        return Ok(page(position(&first, total), total, true, false, &|at| Some(at + 1)));
     }
     let view = app.filtered(filter).map_err(Refused::bad)?;
-    let (matches, scanned) = {
+    let (matches, scanned, folds) = {
         let view = lock(&view);
-        (view.matches().to_vec(), view.scanned())
+        (view.matches().to_vec(), view.scanned(), view.folds())
     };
-    let first = |record: u32| matches.partition_point(|known| *known < record) as u32;
+    let first = |record: u32| match folds {
+        true => matches.partition_point(|known| *known <= record).saturating_sub(1) as u32,
+        false => matches.partition_point(|known| *known < record) as u32,
+    };
     let known = matches.len() as u32;
     let number = |at: u32| matches.get(at as usize).copied();
-    Ok(page(position(&first, known), known, scanned >= total, &number))
+    Ok(page(position(&first, known), known, scanned >= total, folds, &number))
 }
 
 async fn count(State(app): Shared, Query(filter): Query<FilterQuery>) -> Result<Json<MatchCount>, Refused> {

@@ -14,9 +14,12 @@ pub struct RecordRow {
     pub record: u32,
     /// Milliseconds since the recording began.
     pub t: f64,
+    /// The last of the updates that the row stands for, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<u32>,
     /// The source of the line.
     pub dir: Direction,
-    /// Beginning and end of the line, without characters that do harm.
+    /// Beginning and end of the line, or of the text that the updates made, without characters that do harm.
     pub text: String,
     /// Length of the line in bytes.
     pub length: u32,
