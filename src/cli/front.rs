@@ -22,8 +22,12 @@ pub struct Options {
     /// The dialect that the server speaks (default: found out by commands that change nothing); pi-1@0.84: as version 0.84 of it
     #[arg(long, value_name = "D", value_parser = super::named_version)]
     server_dialect: Option<DialectVersion>,
+    /// Start the server with an extension that offers the tools of the client (`set_host_tools`) to the model, where its dialect has
+    /// none: adds -e FILE to its arguments
+    #[arg(long, requires_all = ["speak", "server_dialect"])]
+    host_tools: bool,
     /// Print what becomes of each member of each frame between a server and a client, and exit
-    #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], value_parser = super::named_dialect, conflicts_with_all = ["speak", "server_dialect", "command"])]
+    #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], value_parser = super::named_dialect, conflicts_with_all = ["speak", "server_dialect", "host_tools", "command"])]
     losses: Option<Vec<Dialect>>,
     /// The server and its arguments
     #[arg(last = true, required_unless_present = "losses", value_name = "SERVER CMD")]
@@ -42,6 +46,7 @@ auto. PI_RPC_FRONT_SERVER names another program, PI_RPC_FRONT_SERVER_DIALECT wha
 Examples:
   pi-rpc front --speak pi -- pi --mode rpc
   pi-rpc front --speak pi@0.73 --server-dialect pi-1 -- pi --mode rpc
+  pi-rpc front --speak omp --server-dialect pi-1 --host-tools -- pi --mode rpc
   pi-rpc front --losses pi-1 pi";
 
 /// Runs the server behind the translator until it exits; returns its status.
@@ -53,11 +58,16 @@ pub fn run(options: Options) -> ExitCode {
         return refuse("SERVER CMD: expected the server and its arguments behind --", USAGE);
     };
     let arguments = options.command.get(1..).unwrap_or_default();
-    let Options { speak: client, server_dialect: server, .. } = options;
-    match server::run(server::Options { program: &program, arguments, server, client, depth: None }) {
+    let Options { speak: client, server_dialect: server, host_tools, .. } = options;
+    match server::run(server::Options { program: &program, arguments, server, client, host_tools, depth: None }) {
         Ok(status) => ExitCode::from(status),
         Err(text) => refuse(&text, HARNESS),
     }
+}
+
+/// Runs a program of this project behind a translator for `client`.
+pub fn run_before(client: Dialect, command: Vec<OsString>) -> ExitCode {
+    run(Options { speak: Some(client), server_dialect: None, host_tools: false, losses: None, command })
 }
 
 /// The members that do not arrive as they are, as text.

@@ -12,6 +12,7 @@ mod serve_support;
 mod toolchain_support;
 
 mod examples;
+mod front_host_tools;
 mod node_host;
 mod python;
 mod python_frames;

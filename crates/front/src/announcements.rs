@@ -23,8 +23,10 @@ impl Front {
                 continue;
             }
             let sources = json!({ "command": command, "data": outcome.ok() });
-            let is_null = |path: &String| sources.pointer(path).is_none_or(Value::is_null);
-            if event.only_with.as_ref().is_some_and(is_null) {
+            let is_empty =
+                |path: &String| sources.pointer(path).is_none_or(|value| value.is_null() || value == "");
+            let is_set = |path: &String| sources.pointer(path) == Some(&Value::Bool(true));
+            if event.only_with.as_ref().is_some_and(is_empty) || event.unless.as_ref().is_some_and(is_set) {
                 continue;
             }
             let mut members = event.fixed.clone();

@@ -105,6 +105,8 @@ pub struct AnnouncedEvent {
     pub failed: Option<String>,
     /// The path of a value without which the event does not come; `None`: it always comes.
     pub only_with: Option<String>,
+    /// The path of a flag with which the event does not come; `None`: it always comes.
+    pub unless: Option<String>,
     /// Whether it only comes if its value is another than the last one.
     #[serde(default)]
     pub if_changed: bool,

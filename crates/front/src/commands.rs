@@ -42,6 +42,9 @@ impl Front {
         let is_queued = allowed.is_some_and(|case| case.disposition == Disposition::Queue);
         let asked = Box::new(ClientCommand::new(&command, is_queued));
         let Some(carried) = self.carry_command(&command, kind) else {
+            if self.set_host_tools(&command, out) {
+                return;
+            }
             return match self.first_step(&command, kind) {
                 Some((first, then)) => self.send_own(first, Origin::Step(Box::new(then), asked), out),
                 None => self.refuse_unknown(&command, out),
@@ -145,6 +148,9 @@ impl Front {
     /// A frame that is no command: a response to a dialog, or a result of a tool of the host.
     fn pass_inbound(&mut self, frame: &Inbound, out: &mut Output) {
         self.client.machine.inbound(frame);
+        if self.take_host_frame(frame, out) {
+            return;
+        }
         let Ok(value) = serde_json::to_value(frame) else { return };
         let id = value.get(TYPE).and_then(Value::as_str).and_then(|kind| self.to_server.frame(kind));
         let carried = id.and_then(|id| self.to_server.carry(id, value, &self.account));
@@ -204,7 +210,8 @@ impl Front {
     }
 }
 
-fn write_line(frame: &Inbound, out: &mut Output) {
+/// Writes a frame to the server.
+pub fn write_line(frame: &Inbound, out: &mut Output) {
     // Writing to memory cannot fail, and every key of a frame is a string.
     let _ = serde_json::to_writer(&mut out.to_server, frame);
     out.to_server.push(b'\n');

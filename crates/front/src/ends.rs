@@ -58,6 +58,9 @@ const SETTLED: [Event; 1] = [Event::AgentSettled];
 /// Events that a client gets from the account where its server has no such event.
 pub const COMPUTED: [Event; 1] = SETTLED;
 
+/// Events that say what has become of a prompt; a client gets them from the account where its server has no such event.
+pub const TOLD: [Event; 1] = [Event::PromptResult];
+
 impl RunEnds {
     /// Nothing goes on.
     pub fn new(server: Dialect, client: Dialect) -> Self {

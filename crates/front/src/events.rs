@@ -23,6 +23,11 @@ impl Front {
             Ok(read) => read.frame,
             Err(error) => return self.pass_unknown(line, &error.to_string(), out),
         };
+        if let Outbound::Response(response) = &frame
+            && self.extension_answered(response, out)
+        {
+            return;
+        }
         let emission = Emission::Frame(frame);
         self.server.machine.outbound(&emission);
         let Emission::Frame(frame) = emission else { return };
@@ -35,6 +40,7 @@ impl Front {
             Outbound::AgentSessionEvent(event) => self.server_event(event, out),
             // The front has greeted already.
             Outbound::ReadyFrame(_) => {}
+            Outbound::ExtensionUIRequest(request) if self.extension_asked(&request, out) => {}
             frame => self.pass_frame(&frame, out),
         }
     }
@@ -94,6 +100,9 @@ impl Front {
             }
             Outbound::AgentSessionEvent(AgentSessionEvent::AgentEnd(_)) => {
                 return self.run_ended(value, out);
+            }
+            Outbound::AgentSessionEvent(AgentSessionEvent::ToolExecutionEnd(end)) => {
+                self.end_host_call(&end.tool_call_id, out);
             }
             Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(_)) => {
                 self.account.messages_begun += 1
@@ -220,7 +229,14 @@ impl Front {
             }
             _ => {}
         }
+        let started = match &frame {
+            Outbound::AgentSessionEvent(AgentSessionEvent::ToolExecutionStart(it)) => {
+                Some(it.tool_call_id.clone())
+            }
+            _ => None,
+        };
         self.emit(frame, out);
+        started.into_iter().for_each(|id| self.host_tool_started(id, out));
     }
 
     /// Emits the last step of a message with what only the complete message has: the signatures of its blocks.

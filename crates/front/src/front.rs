@@ -5,7 +5,9 @@ use crate::{
     bridges::bridges,
     ends::RunEnds,
     errors::ErrorTexts,
+    host_tools::HostTools,
     events::has_nested_calls,
+    listed_commands::list_command,
     plan::Plan,
     queues::{QueuedText, Queues},
     responses::answers_twice,
@@ -73,6 +75,9 @@ pub struct Front {
     /// Events of calls that another call has made, if the client knows of none.
     pub(crate) drops_nested: bool,
     pub(crate) queues: Queues,
+    pub(crate) host_tools: HostTools,
+    /// The server's command for what the client's dialect announces: the slash commands.
+    pub(crate) lists_commands_by: Option<RpcCommandKind>,
     pub(crate) stats: StatsBridge,
     /// Ids of the prompts for which a `prompt_result` is due.
     pub(crate) prompts: Vec<Option<RequestId>>,
@@ -150,6 +155,8 @@ pub enum Origin {
     Probe(u64),
     /// A step before this command, which does what the client has asked for.
     Step(Box<RpcCommand>, Box<ClientCommand>),
+    /// The front asks for the slash commands.
+    List,
     /// The front's own, whose response changes nothing.
     Own,
 }
@@ -192,6 +199,8 @@ impl Front {
             accepts_first: answers_twice(server.dialect) && !answers_twice(client),
             drops_nested: !has_nested_calls(to),
             queues: Queues::new(from, to),
+            host_tools: HostTools::new(from, to),
+            lists_commands_by: list_command(from, to),
             stats: StatsBridge::new(server.dialect, client),
             prompts: Vec::new(),
             listed: None,
@@ -225,6 +234,7 @@ impl Front {
             let command = NegotiateProtocolCommand { id: None, protocol_version: version };
             self.send_own(command.into(), Origin::Own, out);
         }
+        self.list_commands(out);
     }
 
     /// The states in which the client and the server are.
@@ -334,7 +344,7 @@ impl Front {
 }
 
 /// Beginning of the ids of the front's own commands.
-const OWN_IDS: &str = "pi-rpc-front-";
+pub const OWN_IDS: &str = "pi-rpc-front-";
 
 /// A value as a type.
 pub fn typed<T: FromJson>(value: &Value) -> Result<T, String> {

@@ -2,9 +2,11 @@
 
 use crate::{
     bridges::bridges,
-    ends::COMPUTED,
+    ends::{COMPUTED, TOLD},
+    host_tools::CARRIED,
+    listed_commands::COMPUTED as LISTED,
     names::{renamed, renamed_command},
-    plan::{DefPlan, MemberPlan, Plan, Source, TYPE},
+    plan::{DefId, DefPlan, MemberPlan, Plan, Source, TYPE},
     queues::COMPUTED as QUEUES,
     schema::{Def, Property, defs},
 };
@@ -111,7 +113,7 @@ fn unwritten_events(server: Base, client: Base) -> Vec<FrameLosses> {
     });
     let losses = events.map(|(def, kind)| {
         let is_announced = announced().any(|it| it.fixed.get(TYPE).is_some_and(|it| it == kind));
-        let is_computed = is_announced || COMPUTED.iter().chain(&QUEUES).any(|it| it.as_str() == kind);
+        let is_computed = is_announced || COMPUTED.iter().chain(&TOLD).chain(&QUEUES).chain(&LISTED).any(|it| it.as_str() == kind);
         let member = match is_computed {
             true => fate("*", Fate::Computed, false, "from what the client does and what the server tells"),
             false => fate("*", Fate::Lost, false, "the server never tells it"),
@@ -124,25 +126,48 @@ fn unwritten_events(server: Base, client: Base) -> Vec<FrameLosses> {
 fn frames_losses(way: Way, root: &'static str, from: Base, to: Base) -> Vec<FrameLosses> {
     let plan = Plan::new(from, to);
     let all: Vec<Def> = defs().collect();
-    let mut reached = vec![false; all.len()];
     let mut found = Vec::new();
     let Some(start) = plan.find(root) else { return found };
-    let mut next = vec![start];
-    while let Some(id) = next.pop() {
-        if std::mem::replace(&mut reached[id], true) {
-            continue;
-        }
-        next.extend(
-            all[id].references().filter_map(|title| plan.find(title)).filter(|id| all[*id].is_in(from)),
-        );
-    }
+    let is_refused = |id: DefId| way == Way::ToServer && is_refused(all[id], plan.def(id), &plan, from, to);
+    let reached = self::reached(start, &all, &plan, from, |_| false);
+    // What only refused commands contain is not sent without them.
+    let served = self::reached(start, &all, &plan, from, is_refused);
     for (id, def) in all.iter().enumerate().filter(|(id, _)| reached[*id]) {
-        let members = def_losses(way, *def, plan.def(id), &plan, from, to);
+        let members = match served[id] || is_refused(id) {
+            true => def_losses(way, *def, plan.def(id), &plan, from, to),
+            false => vec![fate("*", Fate::Refused, false, "of refused commands alone")],
+        };
         if !members.is_empty() {
             found.push(FrameLosses { way, title: def.title, kind: def.constant(TYPE), members });
         }
     }
     found
+}
+
+/// Which defs are found from `start`; what a def contains for which `ends` holds is not looked at.
+fn reached(
+    start: DefId,
+    all: &[Def],
+    plan: &Plan,
+    from: Base,
+    ends: impl Fn(DefId) -> bool,
+) -> Vec<bool> {
+    let mut reached = vec![false; all.len()];
+    let mut next = vec![start];
+    while let Some(id) = next.pop() {
+        if !std::mem::replace(&mut reached[id], true) && !ends(id) {
+            let titles = all[id].references().filter_map(|title| plan.find(title));
+            next.extend(titles.filter(|id| all[*id].is_in(from)));
+        }
+    }
+    reached
+}
+
+/// Whether a frame of the client is a command that is refused, or an answer to what the server never asks.
+fn is_refused(def: Def, plan: &DefPlan, whole: &Plan, from: Base, to: Base) -> bool {
+    matches!(plan, DefPlan::Absent)
+        && def.constant(TYPE).is_some()
+        && absent(Way::ToServer, def, whole, from, to).fate == Fate::Refused
 }
 
 fn def_losses(way: Way, def: Def, plan: &DefPlan, whole: &Plan, from: Base, to: Base) -> Vec<MemberFate> {
@@ -206,6 +231,9 @@ fn member_fate(member: &MemberPlan) -> Option<MemberFate> {
 
 /// What becomes of a def that the other dialect does not have.
 fn absent(way: Way, def: Def, plan: &Plan, from: Base, to: Base) -> MemberFate {
+    if way == Way::ToServer && CARRIED.contains(&def.title) {
+        return fate("*", Fate::Computed, false, "by an extension in the server (`--host-tools`), else refused");
+    }
     let carried = |name: &str| {
         let has = |id: usize| !matches!(plan.def(id), DefPlan::Absent);
         plan.frame(name).is_some_and(has)
@@ -228,7 +256,8 @@ fn absent(way: Way, def: Def, plan: &Plan, from: Base, to: Base) -> MemberFate {
                     (None, None) => fate("*", Fate::Refused, false, ""),
                 }
             }
-            None => fate("*", left_out_fate(way), false, ""),
+            // It answers a frame of the server.
+            None => fate("*", Fate::Refused, false, "the server never asks for it"),
         },
         Some(kind) if COMPUTED.iter().any(|it| it.as_str() == kind) => {
             fate("*", Fate::Computed, false, "the end of the run")

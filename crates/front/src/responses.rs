@@ -33,6 +33,7 @@ impl Front {
                 }
                 self.waiting.push_back(WaitingCommand { command: *next, origin: Origin::Client(asked) });
             }
+            Origin::List => self.commands_listed(response, out),
             Origin::Own => {
                 if let RpcSuccess::GetMessages(list) = &response {
                     self.count_hidden(&list.data.messages);
@@ -78,8 +79,10 @@ impl Front {
         out: &mut Output,
     ) {
         let kind = response.command();
+        self.hide_extension(&mut response);
         self.account.is_queued = asked.is_queued;
-        if kind.replaces_session() && !response.is_vetoed() {
+        let is_replaced = kind.replaces_session() && !response.is_vetoed();
+        if is_replaced {
             self.account.hidden_messages = 0;
             self.seen = Totals::default();
             self.forget_queues();
@@ -120,6 +123,10 @@ impl Front {
                 let text = format!("the server's response to `{kind}` cannot be said in this dialect");
                 return self.fail_command(id, asked.kind, &text, out);
             }
+        }
+        if is_replaced {
+            self.list_commands(out);
+            self.keep_host_tools(out);
         }
         if asked.kind == RpcCommandKind::Prompt && !asked.is_queued {
             self.prompt_accepted(id, disposition == Some(PromptDisposition::Handled), out);
@@ -165,7 +172,7 @@ impl Front {
             Origin::Step(next, asked) => {
                 self.waiting.push_back(WaitingCommand { command: *next, origin: Origin::Client(asked) });
             }
-            Origin::Probe(_) | Origin::Own => {}
+            Origin::Probe(_) | Origin::List | Origin::Own => {}
         }
     }
 

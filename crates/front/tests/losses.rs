@@ -1,6 +1,6 @@
 //! What is lost between two dialects is no member that a frame needs.
 
-use pi_rpc_front::{BRIDGES, Fate, Front, Output, losses};
+use pi_rpc_front::{BRIDGES, Fate, Front, Output, counts, losses};
 use pi_rpc_protocol::{BUNDLE, Base, Dialect};
 use serde_json::Value;
 
@@ -20,6 +20,19 @@ fn required_members_are_never_lost() {
         }
     }
     assert_eq!(missing, Vec::<String>::new());
+}
+
+/// Of all members of all frames, over all pairs.
+#[test]
+fn two_percent_are_lost_at_most() {
+    let mut sums = [0; Fate::ALL.len()];
+    for server in bases() {
+        for client in bases().filter(|client| client.base() != server.base()) {
+            sums.iter_mut().zip(counts(&losses(server, client))).for_each(|(sum, count)| *sum += count);
+        }
+    }
+    let (lost, all) = (sums[Fate::Lost as usize], sums.iter().sum::<usize>());
+    assert!(lost * 50 <= all, "{lost} of {all}");
 }
 
 #[test]

@@ -86,6 +86,7 @@ fn front(link: &Path, own: Dialect, speak: &str, words: &[OsString]) -> Result<E
         arguments: words,
         server,
         client,
+        host_tools: false,
         depth: Some(depth),
     };
     server::run(options).map(ExitCode::from).map_err(|text| (text, HARNESS))

@@ -4,18 +4,19 @@ use super::{
     passthrough::Passthrough,
     pipes::{Pipes, Translator, pass},
 };
-use pi_rpc_front::Detection;
+use pi_rpc_front::{Detection, HOST_TOOLS_EXTENSION};
 use pi_rpc_processes::process_watcher::{self, WatchedGroup};
 use pi_rpc_protocol::{Dialect, DialectVersion};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     ffi::{OsStr, OsString},
-    fs::File,
+    fs::{self, File},
     io,
     os::{fd::AsFd, unix::process::ExitStatusExt as _},
     process::Stdio,
     thread,
 };
+use tempfile::TempDir;
 use tokio::{
     process::Command,
     signal::unix::{Signal as Signals, SignalKind, signal},
@@ -30,27 +31,54 @@ pub struct Options<'a> {
     pub server: Option<DialectVersion>,
     /// `None`: it is found out, as far as commands show it.
     pub client: Option<Dialect>,
+    /// Whether the server is started with the extension for tools of the host.
+    pub host_tools: bool,
     /// The number of links that have started one another, for the next one.
     pub depth: Option<String>,
 }
 
 /// Starts the server, and passes frames until it has exited. Returns its status as shells do.
 pub fn run(options: Options<'_>) -> Result<u8, String> {
-    let Options { program, arguments, server, client, depth } = options;
+    let Options { program, arguments, server, client, host_tools, depth } = options;
     let failed = |error: io::Error| format!("cannot start {}: {error}", program.to_string_lossy());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+    let extension = host_tools.then(extension).transpose().map_err(failed)?;
+    command.args(arguments);
+    if let Some(folder) = &extension {
+        command.arg(EXTENSION_OPTION).arg(folder.path().join(EXTENSION_FILE));
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
     command.envs(depth.map(|depth| (super::link::DEPTH, depth)));
     let translator = match (server, client) {
         (server, None) => Translator::Passthrough(Box::new(Passthrough::new(server))),
-        (Some(server), Some(client)) => Translator::between(server, client),
+        (Some(server), Some(client)) => match Translator::between(server, client) {
+            Translator::Front(mut front) => {
+                if host_tools {
+                    front.has_host_tools();
+                }
+                Translator::Front(front)
+            }
+            translator => translator,
+        },
         (None, Some(client)) => Translator::Detecting(Detection::new(), client),
     };
     let status = runtime.block_on(serve(command, translator)).map_err(failed);
     // The thread that waits for the client may never end.
     runtime.shutdown_background();
     status
+}
+
+/// The option of servers that names an extension.
+const EXTENSION_OPTION: &str = "-e";
+
+const EXTENSION_FILE: &str = "pi-rpc-host-tools.js";
+
+/// A folder for our user alone, with the extension for tools of the host.
+fn extension() -> io::Result<TempDir> {
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join(EXTENSION_FILE), HOST_TOOLS_EXTENSION)?;
+    Ok(folder)
 }
 
 async fn serve(mut command: Command, translator: Translator) -> io::Result<u8> {
