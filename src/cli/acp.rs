@@ -137,6 +137,7 @@ fn source(
     words: &[OsString],
 ) -> Result<(Source, usize), Refusal> {
     let options = options::parse(words)?;
+    super::other_backend::refuse_single(&options)?;
     let max_line = options.max_frame.unwrap_or(FRAME_LIMIT);
     log_to_stderr(options.log_format);
     log_panics();

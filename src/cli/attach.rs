@@ -18,6 +18,7 @@ Usage: pi-rpc attach URL [OPTIONS]
   URL                          unix:PATH, ws://HOST:PORT or wss://HOST:PORT for a new session; with /sessions/ID for
                                an open one; with --nats, several hosts, separated by commas: the next is used where
                                one is lost
+      --speak <DIALECT>        Translate between the session and a client that speaks this (pi-rpc front)
       --leave                  Leave the session open at the end of input; for an open session that is the default
       --reconnect <SECONDS>    Try so long to reach a host that was lost (60)
       --tls-ca <FILE>          Trust the hosts at wss:// that these authorities vouch for, too; in PEM
@@ -44,6 +45,11 @@ const TOKEN: &str = "PI_RPC_TOKEN";
 
 /// Parses the options and passes lines until the session or the input ends.
 pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
+    match spoken(arguments) {
+        Ok(None) => {}
+        Ok(Some((client, rest))) => return run_behind_front(client, &rest),
+        Err(Refusal(text, status)) => return refuse(&text, status),
+    }
     let options = match parse(started_as, arguments) {
         Ok(Some(options)) => options,
         Ok(None) => return print(HELP),
@@ -58,6 +64,27 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Ok(status) => ExitCode::from(status),
         Err(error) => refuse(&error.to_string(), 1),
     }
+}
+
+/// The dialect of `--speak`, and the other words.
+fn spoken(arguments: &[OsString]) -> Result<Option<(Dialect, Vec<OsString>)>, Refusal> {
+    let Some(at) = arguments.iter().position(|word| word == "--speak") else { return Ok(None) };
+    let usage = |text: String| Refusal(text, super::USAGE);
+    let name = arguments.get(at + 1).map(|name| name.to_string_lossy());
+    let name = name.ok_or_else(|| usage("--speak: expected a dialect".to_owned()))?;
+    let client = super::named_dialect(&name).map_err(|reason| usage(format!("--speak: {reason}")))?;
+    let rest = arguments.iter().enumerate().filter(|(other, _)| ![at, at + 1].contains(other));
+    Ok(Some((client, rest.map(|(_, word)| word.clone()).collect())))
+}
+
+/// Runs this program again without `--speak`, behind a front.
+fn run_behind_front(client: Dialect, rest: &[OsString]) -> ExitCode {
+    let program = match std::env::current_exe() {
+        Ok(program) => program.into_os_string(),
+        Err(error) => return refuse(&format!("this program: {error}"), 1),
+    };
+    let words = [program, "attach".into()].into_iter().chain(rest.iter().cloned());
+    super::front::run_before(client, words.collect())
 }
 
 /// The options; `None`: help is asked for.
@@ -102,6 +129,7 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
         (options.no_mcp, "--no-mcp"),
         (options.no_extensions, "--no-extensions"),
         (options.no_ui, "--no-ui"),
+        (options.agent.is_some() || options.other_server.is_some(), "--backend"),
     ];
     if let Some((_, name)) = unpassed.into_iter().find(|(is_given, _)| *is_given) {
         let text = "the host decides that, by its own options and the limits of the token";

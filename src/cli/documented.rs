@@ -97,7 +97,6 @@ fn with_values(argument: Arg) -> Arg {
     }
     let values = match argument.get_long().unwrap_or_default() {
         "dialect" => Dialect::ALL.map(Dialect::as_str).to_vec(),
-        "backend" => vec!["acp"],
         "thinking" => ThinkingLevel::ALL.map(ThinkingLevel::as_str).to_vec(),
         _ => Vec::new(),
     };

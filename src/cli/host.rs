@@ -4,6 +4,7 @@ use super::{
     host_sockets::HostSockets,
     log,
     options::{self, HostOptions, Refusal},
+    other_backend::other_server,
     print, process_privacy, refuse,
     serve::{log_panics, log_to_stderr},
     session::all_folders,
@@ -278,6 +279,7 @@ async fn server(
     let environment = options.environment(dialect)?;
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
+    let other = other_server(&options, arguments, dialect, &directory)?;
     let secrets = Secrets::default();
     // Warns of what is wrong with the configuration before anybody opens a session.
     let config = load_config(dialect, &options, &directory, &environment, secrets.clone(), Some(dialect));
@@ -327,7 +329,7 @@ async fn server(
     let limits = SessionLimits { max_frame, kept_output, kept_idle };
     let shared = join_cluster(&template, open.clone(), limits, access.usage()).await;
     let shared = shared.map_err(|text| Refusal(text, 1))?;
-    let source = SessionSource { open, folders: Box::new(move || folders()), dialect, owners };
+    let source = SessionSource { open, other, folders: Box::new(move || folders()), dialect, owners };
     let host = SessionHost::new(source, limits, records, shared);
     Ok(Server { host, dialect, max_frame, access, max_pending })
 }

@@ -33,6 +33,7 @@ mod mock_llm;
 mod mock_mcp;
 mod models;
 mod options;
+mod other_backend;
 mod pi_commands;
 mod printed_prompts;
 mod process_privacy;

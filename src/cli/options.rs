@@ -10,12 +10,12 @@ use super::suggestions;
 use lexopt::prelude::*;
 use pi_rpc_config::{Environment, with_profile};
 use pi_rpc_engine::BudgetPlan;
-use pi_rpc_protocol::{Dialect, ThinkingLevel};
+use pi_rpc_protocol::{Dialect, DialectVersion, ThinkingLevel};
 use pi_rpc_server::{Hazard, PrintFormat};
 use pi_rpc_session_store::SyncPolicy;
 use std::ffi::OsString;
 use values::{
-    above_zero, agent, bytes, confirm_patterns, dialect, excluded_tools, expand_short, hazards,
+    Backend, above_zero, backend, bytes, confirm_patterns, dialect, excluded_tools, expand_short, hazards,
     lease_seconds, log_format, mode, model_patterns, optional_value, passed_keys, path, path_or_id, seconds,
     seed, session_id, session_name, sync, text, tool_list,
 };
@@ -195,6 +195,8 @@ pub struct HostOptions {
     pub seed: u64,
     /// `--backend acp` and the words behind `--`: the agent that answers in place of models.
     pub agent: Option<Vec<OsString>>,
+    /// `--backend rpc:DIALECT` and the words behind `--`: another's server, and what it speaks.
+    pub other_server: Option<(DialectVersion, Vec<OsString>)>,
     /// `--help`.
     pub help: bool,
     /// `--version`.
@@ -417,7 +419,10 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("state") => options.state = Some(text(&mut parser)?.into()),
             Long("hazard") => options.hazards = hazards(&text(&mut parser)?)?,
             Long("seed") => options.seed = seed(&text(&mut parser)?)?,
-            Long("backend") => options.agent = Some(agent(&text(&mut parser)?, behind)?),
+            Long("backend") => match backend(&text(&mut parser)?, behind)? {
+                Backend::Agent => options.agent = Some(behind.to_vec()),
+                Backend::Server(speaks) => options.other_server = Some((speaks, behind.to_vec())),
+            },
             Long("help") | Short('h') => options.help = true,
             Long("version") | Short('v') => options.version = true,
             Long("export") => options.export = Some(path("--export", &mut parser)?),

@@ -5,6 +5,7 @@ use super::{
     log::{self, Log},
     models,
     options::{self, HostOptions, LogFormat, Refusal},
+    other_backend::refuse_single,
     pi_commands, print, printed_prompts, process_privacy, refuse,
     session_options::{load_session_config, session_with_servers},
 };
@@ -44,10 +45,14 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
             let usage = "Serve the protocol on stdin and stdout\n\nUsage: pi-rpc serve [OPTIONS]\n";
             return print(&format!("{usage}\n{}", options::HELP));
         }
-        Ok(mut options) => match agent_backend::check(&mut options) {
-            Ok(()) => options,
-            Err(Refusal(text, status)) => return refuse(&text, status),
-        },
+        Ok(mut options) => {
+            let checked = agent_backend::check(&mut options);
+            let is_many = options.multi_session;
+            match checked.and_then(|()| if is_many { Ok(()) } else { refuse_single(&options) }) {
+                Ok(()) => options,
+                Err(Refusal(text, status)) => return refuse(&text, status),
+            }
+        }
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
     if options.multi_session {

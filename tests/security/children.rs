@@ -15,7 +15,7 @@ enum Gets {
 }
 
 /// The files that start processes, with how many places in them do so.
-const PLACES: [(&str, usize, Gets); 25] = [
+const PLACES: [(&str, usize, Gets); 26] = [
     // The watcher of processes, which gets none.
     ("processes/process_watcher.rs", 1, Gets::Named),
     // A server of `mcp.json`, or of an ACP client.
@@ -61,6 +61,8 @@ const PLACES: [(&str, usize, Gets); 25] = [
     ("packages/fetch.rs", 3, Gets::NoKeys),
     // The operator's program that checks tokens.
     ("host/auth_command.rs", 1, Gets::NoKeys),
+    // Another's server, which serves the sessions of a host in place of this program.
+    ("host/server_process.rs", 1, Gets::All),
     // A command of the model, of the host or of an agent.
     ("tools/running_command.rs", 1, Gets::NoKeys),
     // The text of a test that the inspector writes; nothing is started here.

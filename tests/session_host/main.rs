@@ -15,6 +15,7 @@ mod limits;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod operating;
+mod other_server;
 mod ownership;
 mod refusals;
 mod shared;

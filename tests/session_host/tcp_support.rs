@@ -25,6 +25,17 @@ pub const TOKENS: [(&str, &str); 3] = [
     ("third", "b1e99324505bd32da0e1f85dcf5e19a09db0481e8a15f62c41eb320304a8e927"),
 ];
 
+/// Writes the file `tokens` with these limits.
+pub fn write_tokens(dir: &Path, limits: Vec<Value>) {
+    let names = ["a", "b", "c"];
+    let tokens: Vec<Value> = limits
+        .into_iter()
+        .zip(TOKENS.iter().zip(names))
+        .map(|(limits, ((_, hash), name))| json!({ "sha256": hash, "name": name, "limits": limits }))
+        .collect();
+    fs::write(dir.join("tokens"), json!({ "tokens": tokens }).to_string()).unwrap();
+}
+
 /// A host with a scripted model, whose log is kept.
 pub struct TcpHost {
     pub dir: TempDir,
@@ -49,13 +60,7 @@ impl TcpHost {
     ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let here = dir.path().to_str().unwrap().to_owned();
-        let names = ["a", "b", "c"];
-        let tokens: Vec<Value> = limits(&here)
-            .into_iter()
-            .zip(TOKENS.iter().zip(names))
-            .map(|(limits, ((_, hash), name))| json!({ "sha256": hash, "name": name, "limits": limits }))
-            .collect();
-        fs::write(dir.path().join("tokens"), json!({ "tokens": tokens }).to_string()).unwrap();
+        write_tokens(dir.path(), limits(&here));
         prepare(dir.path());
         Self::start_in(dir, turns, &[&["--token-file", "tokens"], arguments].concat())
     }
@@ -77,6 +82,11 @@ impl TcpHost {
         let script = if turns.is_array() { json!({ "turns": turns }) } else { turns.clone() };
         fs::write(dir.path().join("script.json"), script.to_string()).unwrap();
         line.args(["host", "--model", "scripted/script.json", "--dialect", "pi-1"]);
+        Self::start_line(line, dir, arguments)
+    }
+
+    /// Starts a host by the beginning of its command line, with these arguments.
+    pub fn start_line(mut line: Command, dir: TempDir, arguments: &[&str]) -> Self {
         if !arguments.contains(&"--listen") {
             line.args(["--listen", "ws://127.0.0.1:0"]);
         }

@@ -90,6 +90,41 @@ impl TokenLimits {
         }
     }
 
+    /// Checks that a session may be that of another's server, which nothing of this program keeps within folders, models or tools.
+    ///
+    /// # Errors
+    ///
+    /// There is a limit that it could not be held to.
+    pub fn check_other_server(&self) -> Result<(), HostError> {
+        use MultiSessionErrorCode as Code;
+        // Every limit is named, so that a new one is decided here. The host itself counts and ends what costs too much.
+        let Self {
+            roots,
+            models,
+            tools,
+            mcp,
+            dialects: _,
+            sessions: _,
+            commands_per_minute: _,
+            dollars_per_day: _,
+            sees_all: _,
+            logins: _,
+        } = self;
+        let unheld = [
+            ("roots", roots.is_some(), Code::ForbiddenDirectory),
+            ("models", models.is_some(), Code::ForbiddenModel),
+            ("tools", tools.is_some(), Code::ForbiddenTool),
+            ("mcp", *mcp == Some(false), Code::ForbiddenTool),
+        ];
+        match unheld.into_iter().find(|(_, is_limited, _)| *is_limited) {
+            Some((limit, _, code)) => {
+                let text = format!("{limit}: the sessions of this host are another program's, which cannot be held to it");
+                Err(HostError::Forbidden(code, text))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Whether servers of the Model Context Protocol may be connected.
     pub fn allows_mcp(&self) -> bool {
         self.mcp != Some(false)

@@ -5,6 +5,7 @@ use super::{
     file_owners::FileOwners,
     host_error::HostError,
     open_request::{OpenRequest, Start},
+    other_server::OtherServer,
     permission::{Permitted, SessionOwner, permit},
     principal::Principal,
     records::{Records, StoredSession},
@@ -12,7 +13,6 @@ use super::{
     session_handle::{
         Attach, Attached, Resumption, SessionEnd, SessionHandle, SessionLimits, SessionRequest,
     },
-    session_task,
     shared_sessions::SharedSessions,
 };
 use pi_rpc_protocol::{Dialect, ListedSession, SessionStatus};
@@ -41,6 +41,8 @@ pub type OpenSession = dyn Fn(OpenRequest) -> Result<SessionOptions, HostError> 
 pub struct SessionSource {
     /// Makes the options of a session.
     pub open: Arc<OpenSession>,
+    /// Another's server, which serves the sessions in place of this program.
+    pub other: Option<OtherServer>,
     /// Lists the folders with the files of sessions. May block.
     pub folders: Box<dyn Fn() -> Vec<PathBuf> + Send + Sync>,
     /// The dialect in which files of sessions are changed that are not open.
@@ -156,10 +158,8 @@ impl SessionHost {
             return opened.map(|handle| self.remember(handle));
         }
         let owner = request.owner.clone().unwrap_or_else(Principal::local);
-        let options = self.options(request.clone(), false).await;
-        let options = options.inspect_err(|_| drop(self.sessions().remove(&id)))?;
-        let handle =
-            session_task::start(id.clone(), options, self.limits, owner, Resumption::default(), None);
+        let handle = self.start_task(id.clone(), request.clone(), owner, Resumption::default(), false).await;
+        let handle = handle.inspect_err(|_| drop(self.sessions().remove(&id)))?;
         let served = handle.served().await;
         served.inspect_err(|_| drop(self.sessions().remove(&id)))?;
         let path = handle.info.borrow().path.clone();

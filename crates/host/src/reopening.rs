@@ -4,6 +4,8 @@ use super::{
     field_lengths::recorded_name,
     host_error::HostError,
     open_request::{OpenRequest, Start},
+    other_server::OtherSessionOptions,
+    other_session,
     principal::Principal,
     records::StoredSession,
     registry::SessionHost,
@@ -15,20 +17,37 @@ use pi_rpc_server::SessionOptions;
 use std::sync::Arc;
 
 impl SessionHost {
-    pub(super) async fn options(
+    /// Starts the task of a session. `closes_cut_run`: whether its file may end within a run.
+    pub(super) async fn start_task(
         &self,
+        id: String,
         request: OpenRequest,
+        owner: Arc<Principal>,
+        resumption: Resumption,
         closes_cut_run: bool,
-    ) -> Result<SessionOptions, HostError> {
+    ) -> Result<SessionHandle, HostError> {
         let source = self.source.clone();
-        let options = tokio::task::spawn_blocking(move || {
-            let mut options = (source.open)(request)?;
-            if closes_cut_run {
-                options.close_cut_run().map_err(HostError::OpenFailed)?;
+        let options = tokio::task::spawn_blocking(move || match &source.other {
+            Some(other) => other.prepare(&request, &source.owners).map(Options::OfOther),
+            None => {
+                let mut options = (source.open)(request)?;
+                if closes_cut_run {
+                    options.close_cut_run().map_err(HostError::OpenFailed)?;
+                }
+                Ok(Options::Own(Box::new(options)))
             }
-            Ok(options)
         });
-        options.await.map_err(|error| HostError::OpenFailed(error.to_string())).flatten()
+        let options = options.await.map_err(|error| HostError::OpenFailed(error.to_string())).flatten()?;
+        match (options, &self.source.other) {
+            (Options::OfOther(options), Some(other)) => {
+                let files = self.source.owners.of(owner.clone());
+                other_session::start(id, other, options, self.limits, (owner, files), resumption)
+            }
+            (Options::Own(options), _) => {
+                Ok(session_task::start(id, *options, self.limits, owner, resumption, None))
+            }
+            (Options::OfOther(_), None) => Err(HostError::OpenFailed("there is no other server".to_owned())),
+        }
     }
 
     /// Notes what becomes of an open session, until it has ended.
@@ -103,9 +122,8 @@ impl SessionHost {
         request.directory = Some(directory);
         let opened_at = resumption.sequence;
         let owner = request.owner.clone().unwrap_or_else(Principal::local);
-        let options = self.options(request, session.resumption.is_none()).await;
-        let started = options
-            .map(|options| session_task::start(id.clone(), options, self.limits, owner, resumption, None));
+        let started =
+            self.start_task(id.clone(), request, owner, resumption, session.resumption.is_none()).await;
         let served = match started {
             Ok(handle) => handle.served().await.map(|()| handle),
             Err(error) => Err(error),
@@ -124,6 +142,12 @@ impl SessionHost {
         tokio::spawn(self.clone().follow(handle));
         Ok(())
     }
+}
+
+/// The options of a session.
+enum Options {
+    Own(Box<SessionOptions>),
+    OfOther(OtherSessionOptions),
 }
 
 /// A session as it is noted; `None`: it has no file.

@@ -8,20 +8,20 @@ use super::{
     permission::{SessionOwner, permit},
     principal::{Principal, SessionFacts, SessionPlace, calls_model},
     request_ids::RequestIds,
+    session_clients::{AttachedClient, SessionClients},
     session_handle::{
         Attach, Attached, ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits,
         SessionRequest,
     },
-    watcher::{ClientId, WatcherMessage, WatcherQueue},
+    watcher::{ClientId, WatcherMessage},
 };
 use pi_rpc_engine::Input;
 use pi_rpc_protocol::{
-    AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, Inbound, LineError, ReceivedControl,
-    RpcCommand, SessionEndedEvent, SessionStatus,
+    AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, Inbound, LineError, RpcCommand,
+    SessionEndedEvent, SessionStatus,
 };
 use pi_rpc_server::{ExitReason, Runner, SessionOptions, line_to_input, until, wall_ms};
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
@@ -41,28 +41,6 @@ const MAX_BURST: usize = 64;
 /// The client of commands that the host itself gives; their responses go to no client.
 const NO_CLIENT: ClientId = 0;
 
-/// Clients that are remembered after they have left.
-const MAX_ABSENT_CLIENTS: usize = 64;
-
-struct Client {
-    key: String,
-    /// The number of its newest connection.
-    connection: u64,
-    /// Its queue, while it is connected.
-    queue: Option<Arc<WatcherQueue>>,
-    has_messages: bool,
-    principal: Arc<Principal>,
-    received: u64,
-}
-
-impl Client {
-    /// A client that may come back.
-    fn absent((key, received): (String, u64), owner: &Arc<Principal>) -> Self {
-        let principal = owner.clone();
-        Self { key, connection: 0, queue: None, has_messages: false, principal, received }
-    }
-}
-
 struct SessionTask {
     id: String,
     owner: Arc<Principal>,
@@ -76,9 +54,7 @@ struct SessionTask {
     dialect: Dialect,
     journal: Journal,
     ids: RequestIds,
-    clients: HashMap<ClientId, Client>,
-    next_client: ClientId,
-    next_connection: u64,
+    clients: SessionClients,
     /// Where frames go in place of connections.
     outlet: Option<Outlet>,
     /// Dialogs that were open after the last input.
@@ -142,8 +118,7 @@ impl SessionTask {
         outlet: Option<Outlet>,
     ) -> Box<Self> {
         let dialect = options.dialect;
-        let clients = resumption.clients.into_iter().map(|client| Client::absent(client, &owner));
-        let clients: HashMap<ClientId, Client> = (1..).zip(clients).collect();
+        let clients = SessionClients::new(resumption.clients, &owner);
         // Connections do not hold the session up; there is nothing to pause for.
         let (open_gate, opened) = watch::channel(true);
         let gate = outlet.as_ref().map_or(opened, |outlet| outlet.gate.clone());
@@ -157,9 +132,7 @@ impl SessionTask {
             dialect,
             journal: Journal::new(dialect, resumption.sequence, limits.kept_output),
             ids: RequestIds::default(),
-            next_client: clients.len() as ClientId,
             clients,
-            next_connection: 0,
             owner,
             outlet,
             dialogs: Vec::new(),
@@ -203,8 +176,7 @@ impl SessionTask {
                 input = self.runner.next() => Some(input),
                 Some(line) = lines.recv(), if reads => self.receive(line),
                 () = until(forgets_at), if forgets_at.is_some() => {
-                    let is_watched = self.clients.values().any(|client| client.queue.is_some());
-                    if !is_watched && self.outlet.is_none() && self.runner.engine.is_restorable() {
+                    if !self.clients.is_watched() && self.outlet.is_none() && self.runner.engine.is_restorable() {
                         self.is_resumable = true;
                         break;
                     }
@@ -239,10 +211,7 @@ impl SessionTask {
         }
         Box::pin(runner.end()).await;
         if is_resumable {
-            // Their clients come back by themselves.
-            clients.values().filter_map(|client| client.queue.as_ref()).for_each(|queue| queue.close());
-            let clients = clients.into_values().map(|client| (client.key, client.received)).collect();
-            return SessionEnd::WrittenOut(Resumption { sequence: journal.last(), clients });
+            return SessionEnd::WrittenOut(Resumption { sequence: journal.last(), clients: clients.leave() });
         }
         let error = match exit_reason {
             Some(ExitReason::Refused(text) | ExitReason::Misused(text)) => Some(text),
@@ -250,10 +219,7 @@ impl SessionTask {
         };
         let exit_status = u64::from(error.is_some());
         let ending = SessionEndedEvent { session_id: id, exit_status, error };
-        for queue in clients.into_values().filter_map(|client| client.queue) {
-            queue.push_message(WatcherMessage::Ended(ending.clone()));
-            queue.close();
-        }
+        clients.end(&ending);
         SessionEnd::Over(ending)
     }
 
@@ -281,12 +247,7 @@ impl SessionTask {
             if let Some(outlet) = outlet {
                 return outlet.emit(&emission, line, to);
             }
-            let entry = journal.push(emission, line, to);
-            for (id, client) in &*clients {
-                if let Some(queue) = client.queue.as_ref().filter(|_| to.is_none_or(|to| to == *id)) {
-                    queue.push(&entry);
-                }
-            }
+            clients.push(&journal.push(emission, line, to));
         };
         let known = runner.violations();
         let exit_reason = match input {
@@ -317,24 +278,16 @@ impl SessionTask {
             if let Some(outlet) = &mut self.outlet {
                 outlet.send_message(None, WatcherMessage::DialogResolved(event.clone()));
             }
-            for client in self.clients.values().filter(|client| client.has_messages) {
-                let message = WatcherMessage::DialogResolved(event.clone());
-                client.queue.iter().for_each(|queue| queue.push_message(message.clone()));
-            }
+            self.clients.report_resolved_dialog(&event);
         }
         self.dialogs = open;
     }
 
     /// The input for a line of a client; `None`: nothing to handle.
     fn receive(&mut self, line: ClientLine) -> Option<Input> {
-        let ClientLine { client: id, connection, line } = line;
-        let client = self.clients.get_mut(&id).filter(|client| client.connection == connection)?;
+        let id = line.client;
+        let (principal, line) = self.clients.take_line(line)?;
         let Some(line) = line else { return Some(Input::EndOfInput) };
-        client.received += 1;
-        let principal = client.principal.clone();
-        if let Some(queue) = client.queue.as_ref().filter(|_| client.has_messages) {
-            queue.push_message(WatcherMessage::Received(ReceivedControl { lines: client.received }));
-        }
         self.unserved_bytes += line.len() as u64;
         let mut input = match line.len() > self.limits.max_frame {
             true => Input::too_long(line.len(), self.limits.max_frame),
@@ -432,16 +385,15 @@ impl SessionTask {
                 None
             }
             SessionRequest::Detach { client, connection } => {
-                self.detach(client, connection);
+                self.clients.detach(client, connection);
                 None
             }
             SessionRequest::Snapshot(client) => {
                 if let Some(outlet) = &mut self.outlet {
                     let snapshot = self.runner.engine.snapshot(self.id.clone(), outlet.last());
                     outlet.send_message(Some(client), WatcherMessage::Snapshot(Box::new(snapshot)));
-                } else if let Some(queue) = self.clients.get(&client).and_then(|client| client.queue.clone())
-                {
-                    self.push_snapshot(&queue);
+                } else {
+                    self.push_snapshot(client);
                 }
                 None
             }
@@ -462,54 +414,15 @@ impl SessionTask {
     }
 
     fn attach(&mut self, attach: Attach) -> Attached {
-        let Attach { key, after, queue, principal, has_messages } = attach;
-        let known = self.clients.iter().find(|(_, client)| client.key == key).map(|(id, _)| *id);
-        let id = known.unwrap_or_else(|| {
-            self.next_client += 1;
-            self.next_client
-        });
-        self.next_connection += 1;
-        let connection = self.next_connection;
-        let received = self.clients.get(&id).map_or(0, |client| client.received);
-        if let Some(replaced) = self.clients.get(&id).and_then(|client| client.queue.as_ref()) {
-            replaced.close();
+        let AttachedClient { attached, needs_snapshot } = self.clients.attach(attach, &self.journal);
+        if needs_snapshot {
+            self.push_snapshot(attached.client);
         }
-        let sequence = match after {
-            Some(after) if self.journal.replay(after, id, &queue) => after,
-            Some(_) => {
-                self.push_snapshot(&queue);
-                self.journal.last()
-            }
-            None => {
-                queue.restart(self.journal.encoder());
-                self.journal.last()
-            }
-        };
-        let client = Client { key, connection, queue: Some(queue), has_messages, principal, received };
-        self.clients.insert(id, client);
-        Attached { client: id, connection, sequence, received_lines: received }
+        attached
     }
 
-    fn detach(&mut self, id: ClientId, connection: u64) {
-        let Some(client) = self.clients.get_mut(&id).filter(|client| client.connection == connection) else {
-            return;
-        };
-        if let Some(queue) = client.queue.take() {
-            queue.close();
-        }
-        let mut absent: Vec<(u64, ClientId)> = self
-            .clients
-            .iter()
-            .filter(|(_, client)| client.queue.is_none())
-            .map(|(id, client)| (client.connection, *id))
-            .collect();
-        if absent.len() > MAX_ABSENT_CLIENTS {
-            absent.sort_unstable();
-            self.clients.remove(&absent[0].1);
-        }
-    }
-
-    fn push_snapshot(&self, queue: &WatcherQueue) {
+    fn push_snapshot(&self, client: ClientId) {
+        let Some(queue) = self.clients.queue(client) else { return };
         queue.restart(self.journal.encoder());
         let snapshot = self.runner.engine.snapshot(self.id.clone(), self.journal.last());
         queue.push_message(WatcherMessage::Snapshot(Box::new(snapshot)));

@@ -32,7 +32,8 @@ Model:
 Another agent:
   --backend <KIND>             acp: let an agent of the Agent Client Protocol answer, with models, tools and context of its
                                own; its command line stands behind -- (options of models, tools, instructions and
-                               extensions are refused)
+                               extensions are refused); rpc:DIALECT, with pi-rpc host: let another server of this protocol,
+                               which speaks that dialect, serve each session
 
 Tools:
   -t, --tools <A,B>            Offer only these: names, or patterns (r*), of read, bash, edit, write, grep, find, ls (the

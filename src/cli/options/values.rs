@@ -4,7 +4,7 @@ use super::{LogFormat, Mode, Refusal};
 use crate::cli::{USAGE, USAGE_OF_PI, tool_selection::check_tool_list, unknown_dialect};
 use lexopt::ValueExt as _;
 use pi_rpc_files::secrets::check_passed;
-use pi_rpc_protocol::Dialect;
+use pi_rpc_protocol::{Dialect, DialectVersion};
 use pi_rpc_server::Hazard;
 use pi_rpc_session_store::SyncPolicy;
 use std::{ffi::OsString, time::Duration};
@@ -202,14 +202,27 @@ pub fn list(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// The agent of `--backend`: `words` are behind `--`.
-pub fn agent(kind: &str, words: &[OsString]) -> Result<Vec<OsString>, Refusal> {
-    match (kind, words) {
-        ("acp", []) => {
-            let text = "--backend acp: expected -- and the command line of an agent behind the options";
-            Err(Refusal(text.to_owned(), USAGE))
+/// Who answers in place of this program.
+pub enum Backend {
+    /// An agent of the Agent Client Protocol.
+    Agent,
+    /// A server of this protocol, which speaks this.
+    Server(DialectVersion),
+}
+
+/// The backend of `--backend`, whose command line is `words`, behind `--`.
+pub fn backend(kind: &str, words: &[OsString]) -> Result<Backend, Refusal> {
+    let found = match kind.split_once(':') {
+        None if kind == "acp" => Some(Backend::Agent),
+        Some(("rpc", dialect)) => DialectVersion::parse(dialect).map(Backend::Server),
+        _ => None,
+    };
+    let wrong = |expected: &str| Refusal(format!("--backend {kind}: expected {expected}"), USAGE);
+    match found {
+        None => Err(wrong("acp, or rpc:DIALECT with what the server speaks, such as rpc:pi-1")),
+        Some(_) if words.is_empty() => {
+            Err(wrong("-- and the command line of an agent behind the options"))
         }
-        ("acp", words) => Ok(words.to_vec()),
-        (other, _) => Err(Refusal(format!("--backend {other}: expected acp"), USAGE)),
+        Some(backend) => Ok(backend),
     }
 }

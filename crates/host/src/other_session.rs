@@ -1,0 +1,486 @@
+//! The task of a session whose server is another's program: passes the lines of all clients to it, and its frames to the
+//! journal, through a front where it speaks another dialect than they.
+
+use super::{
+    field_lengths,
+    file_owners::FileAccess,
+    host_error::HostError,
+    journal::Journal,
+    metrics::METRICS,
+    other_server::{OtherServer, OtherSessionOptions},
+    partial_answer::PartialAnswer,
+    permission::{SessionOwner, permit},
+    principal::{Principal, SessionPlace, calls_model},
+    request_ids::RequestIds,
+    server_process::{PipeEvent, ServerProcess},
+    session_clients::{AttachedClient, SessionClients},
+    session_handle::{
+        ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits, SessionRequest,
+    },
+    watcher::{ClientId, WatcherMessage},
+};
+use pi_rpc_engine::Input;
+use pi_rpc_front::{Front, Output, is_same_wire};
+use pi_rpc_machine::Machine;
+use pi_rpc_protocol::{
+    AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, FlowState, GetMessagesCommand,
+    GetStateCommand, Inbound, LineError, Outbound, RpcCommand, RpcCommandKind, RpcExtensionUIRequest, RpcResponse, RpcSuccess,
+    SessionEndedEvent, SessionSnapshotEvent, SessionState, SessionStatus, read_versioned,
+};
+use pi_rpc_server::{line_to_input, wall_ms};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
+use tokio::sync::{mpsc, oneshot, watch};
+use tracing::Instrument as _;
+
+/// Lines of clients that wait for the session.
+const LINE_CAPACITY: usize = 64;
+
+/// Requests of connections that wait for the session.
+const REQUEST_CAPACITY: usize = 16;
+
+/// The client of commands that the host itself gives.
+const NO_CLIENT: ClientId = 0;
+
+struct OtherSession {
+    id: String,
+    owner: Arc<Principal>,
+    files: FileAccess,
+    directory: PathBuf,
+    dialect: Dialect,
+    limits: SessionLimits,
+    server: ServerProcess,
+    /// `None`: both sides speak the same.
+    front: Option<Front>,
+    /// The session as its clients see it.
+    machine: Machine,
+    journal: Journal,
+    ids: RequestIds,
+    clients: SessionClients,
+    dialogs: Vec<RpcExtensionUIRequest>,
+    partial: PartialAnswer,
+    /// The last known state.
+    state: Option<SessionState>,
+    /// Who waits for the state.
+    asked: Vec<oneshot::Sender<SessionState>>,
+    /// Clients that wait for a snapshot.
+    lagging: Vec<ClientId>,
+    has_spent: bool,
+    is_stopping: bool,
+}
+
+/// Starts a session, a new one or one that goes on. It has ended once `ended` of the handle has a value. `files`: those of its
+/// owner.
+///
+/// # Errors
+///
+/// The server cannot be started.
+pub fn start(
+    id: String,
+    server: &OtherServer,
+    options: OtherSessionOptions,
+    limits: SessionLimits,
+    (owner, files): (Arc<Principal>, FileAccess),
+    resumption: Resumption,
+) -> Result<SessionHandle, HostError> {
+    let process = ServerProcess::start(server, &options)?;
+    let OtherSessionOptions { dialect, directory, .. } = options;
+    let front = (!is_same_wire(server.speaks.dialect, dialect)).then(|| Front::new(server.speaks, dialect));
+    let session = Box::new(OtherSession {
+        id: id.clone(),
+        clients: SessionClients::new(resumption.clients, &owner),
+        owner: owner.clone(),
+        files,
+        directory,
+        dialect,
+        limits,
+        server: process,
+        front,
+        machine: Machine::new(dialect, false),
+        journal: Journal::new(dialect, resumption.sequence, limits.kept_output),
+        ids: RequestIds::default(),
+        dialogs: Vec::new(),
+        partial: PartialAnswer::default(),
+        state: None,
+        asked: Vec::new(),
+        lagging: Vec::new(),
+        has_spent: false,
+        is_stopping: false,
+    });
+    let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
+    let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
+    let (info, known) = watch::channel(session.info());
+    let (serves, is_served) = watch::channel(false);
+    let (ended, is_ended) = watch::channel(None);
+    let handle = SessionHandle {
+        id,
+        owner,
+        dialect,
+        max_frame: limits.max_frame,
+        lines,
+        requests,
+        info: known,
+        serves: is_served,
+        ended: is_ended,
+    };
+    let span = tracing::error_span!("session", id = %handle.id);
+    let work = async move {
+        let ending = session.run(received_lines, received_requests, (&info, &serves)).await;
+        ended.send_replace(Some(ending));
+    };
+    tokio::spawn(work.instrument(span));
+    Ok(handle)
+}
+
+impl OtherSession {
+    async fn run(
+        mut self: Box<Self>,
+        mut lines: mpsc::Receiver<ClientLine>,
+        mut requests: mpsc::Receiver<SessionRequest>,
+        (info, serves): (&watch::Sender<SessionInfo>, &watch::Sender<bool>),
+    ) -> SessionEnd {
+        let mut first = Output::default();
+        self.front.iter_mut().for_each(|front| front.start(&mut first));
+        self.take(&first);
+        self.give(GetStateCommand::default().into());
+        let mut is_resumable = false;
+        let mut has_ended = false;
+        while !self.is_stopping && !has_ended {
+            let reads = self.state.is_some() && self.server.has_room();
+            tokio::select! {
+                Some(request) = requests.recv() => match request {
+                    SessionRequest::WriteOut => {
+                        let path = self.info().path;
+                        (self.is_stopping, is_resumable) = (true, path.is_some_and(|path| path.is_file()));
+                    }
+                    request => self.answer(request, &mut lines),
+                },
+                event = self.server.next() => match event {
+                    PipeEvent::Line(line) => self.receive_of_server(&line),
+                    PipeEvent::Progress => {}
+                    PipeEvent::Ended => has_ended = true,
+                },
+                Some(line) = lines.recv(), if reads => self.receive(line),
+            }
+            self.abort_if_overspent();
+            if self.state.is_some() {
+                serves.send_if_modified(|serves| !std::mem::replace(serves, true));
+            }
+            let now = self.info();
+            info.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
+        }
+        let Self { id, server, clients, journal, .. } = *self;
+        let error = match has_ended {
+            true => server.end().await,
+            false => {
+                server.stop().await;
+                None
+            }
+        };
+        if is_resumable {
+            return SessionEnd::WrittenOut(Resumption { sequence: journal.last(), clients: clients.leave() });
+        }
+        let ending = SessionEndedEvent { session_id: id, exit_status: u64::from(error.is_some()), error };
+        clients.end(&ending);
+        SessionEnd::Over(ending)
+    }
+
+    /// Takes a line of the server.
+    fn receive_of_server(&mut self, line: &[u8]) {
+        let mut output = Output::default();
+        match &mut self.front {
+            Some(front) => front.server_line(line, &mut output),
+            None => {
+                output.to_client.extend_from_slice(line);
+                output.to_client.push(b'\n');
+            }
+        }
+        self.take(&output);
+    }
+
+    /// Passes on what the front writes to both sides.
+    fn take(&mut self, output: &Output) {
+        self.server.write(&output.to_server);
+        if output.closes_input {
+            self.server.close_input();
+        }
+        output.notices.iter().for_each(|notice| tracing::warn!("front: {notice}"));
+        for line in output.to_client.split_inclusive(|byte| *byte == b'\n') {
+            self.emit(line);
+        }
+    }
+
+    /// Distributes a line in the dialect of the clients.
+    fn emit(&mut self, line: &[u8]) {
+        let content = line.strip_suffix(b"\n").unwrap_or(line);
+        let Ok(read) = read_versioned::<Outbound>(content, self.dialect.into(), true) else {
+            // Clients skip what they do not know.
+            return self.clients.push(&self.journal.push_line(line.to_vec(), None));
+        };
+        let emission = Emission::Frame(read.frame);
+        METRICS.violations(self.machine.outbound(&emission).len() as u64);
+        if let Some(dollars) = METRICS.observe(&emission) {
+            self.owner.spend(dollars, wall_ms());
+            self.has_spent = true;
+        }
+        let Emission::Frame(frame) = &emission else { return };
+        let mut line = line.to_vec();
+        let mut to = None;
+        if let Outbound::Response(response) = frame {
+            // Members in an order that their ids are found in.
+            line.clear();
+            Encoder::encode_frame(frame, &mut line);
+            to = self.ids.restore(frame, &mut line);
+            if to == Some(NO_CLIENT) {
+                return self.answered(response.clone());
+            }
+            if let RpcResponse::Success(success) = response
+                && (success.command().replaces_session() || success.command() == RpcCommandKind::SetSessionName)
+            {
+                self.give(GetStateCommand::default().into());
+            }
+        }
+        if let Outbound::ExtensionUIRequest(request) = frame
+            && request.kind().is_dialog()
+        {
+            self.dialogs.push(request.clone());
+        }
+        self.partial.follow(frame);
+        self.clients.push(&self.journal.push(emission, line, to));
+        if self.machine.state().dialogs == 0 {
+            // They have closed by themselves.
+            for dialog in std::mem::take(&mut self.dialogs) {
+                self.report_resolved_dialog(dialog.id());
+            }
+        }
+    }
+
+    /// Takes the response to a command of the host's own.
+    fn answered(&mut self, response: RpcResponse) {
+        match response {
+            RpcResponse::Success(RpcSuccess::GetState(it)) => {
+                let state = it.data;
+                self.claim(&state);
+                self.asked.drain(..).for_each(|reply| drop(reply.send(state.clone())));
+                self.state = Some(state);
+            }
+            RpcResponse::Success(RpcSuccess::GetMessages(it)) => {
+                let Some(state) = self.state.clone() else { return };
+                let snapshot = SessionSnapshotEvent {
+                    session_id: self.id.clone(),
+                    sequence: self.journal.last(),
+                    state,
+                    messages: it.data.messages,
+                    partial: self.partial.message().cloned(),
+                    dialogs: self.dialogs.clone(),
+                };
+                for client in std::mem::take(&mut self.lagging) {
+                    let Some(queue) = self.clients.queue(client) else { continue };
+                    queue.restart(self.journal.encoder());
+                    queue.push_message(WatcherMessage::Snapshot(Box::new(snapshot.clone())));
+                }
+            }
+            RpcResponse::Success(_) => {}
+            RpcResponse::ErrorResponse(error) => {
+                tracing::error!("the server refuses {}: {}", error.command, error.error);
+                // A client that cannot have the state comes back, and asks again.
+                for client in std::mem::take(&mut self.lagging) {
+                    self.clients.queue(client).into_iter().for_each(|queue| queue.close());
+                }
+            }
+        }
+    }
+
+    /// Notes whose the file is that the session writes now.
+    fn claim(&self, state: &SessionState) {
+        let known = self.state.as_ref().and_then(|state| state.session_file.as_ref());
+        let Some(file) = state.session_file.as_ref().filter(|file| known != Some(*file)) else { return };
+        if let Err(error) = self.files.claim_new(Path::new(file)) {
+            tracing::error!("the file of the session: {}", error.text());
+        }
+    }
+
+    /// Takes a line of a client.
+    fn receive(&mut self, line: ClientLine) {
+        let client = line.client;
+        let Some((principal, line)) = self.clients.take_line(line) else { return };
+        let Some(line) = line else {
+            let mut output = Output::default();
+            match &mut self.front {
+                Some(front) => front.end_of_input(&mut output),
+                None => output.closes_input = true,
+            }
+            self.machine.end_of_input();
+            return self.take(&output);
+        };
+        let input = match line.len() > self.limits.max_frame {
+            true => Some(Input::too_long(line.len(), self.limits.max_frame)),
+            false => line_to_input(&line, self.dialect),
+        };
+        let Some(mut input) = input else { return };
+        if let Some(refusal) = self.refusal(&input, &principal) {
+            input = Input::BadLine(refusal);
+        }
+        self.ids.assign(&mut input, client);
+        match input {
+            Input::Frame(frame) => self.pass_to_server(&frame),
+            Input::BadLine(error) => {
+                self.machine.invalid_line(&error);
+                if error.is_answered() {
+                    let mut line = Vec::new();
+                    Encoder::encode_frame(&Outbound::Response(error.response(self.dialect).into()), &mut line);
+                    self.emit(&line);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives a command of the host's own.
+    fn give(&mut self, command: RpcCommand) {
+        let mut input = Input::Frame(Box::new(Inbound::Command(command)));
+        self.ids.assign(&mut input, NO_CLIENT);
+        if let Input::Frame(frame) = input {
+            self.pass_to_server(&frame);
+        }
+    }
+
+    fn pass_to_server(&mut self, frame: &Inbound) {
+        self.machine.inbound(frame);
+        if let Inbound::ExtensionUIResponse(response) = frame
+            && let Some(at) = self.dialogs.iter().position(|dialog| dialog.id() == response.id())
+        {
+            self.dialogs.remove(at);
+            self.report_resolved_dialog(response.id());
+        }
+        let Ok(mut line) = serde_json::to_vec(frame) else { return };
+        let mut output = Output::default();
+        match &mut self.front {
+            Some(front) => front.client_line(&line, &mut output),
+            None => {
+                line.push(b'\n');
+                output.to_server = line;
+            }
+        }
+        self.take(&output);
+    }
+
+    fn report_resolved_dialog(&self, id: &str) {
+        let event = DialogResolvedEvent { session_id: self.id.clone(), id: id.to_owned() };
+        self.clients.report_resolved_dialog(&event);
+    }
+
+    /// Why a client may not give a command.
+    fn refusal(&self, input: &Input, principal: &Arc<Principal>) -> Option<LineError> {
+        let Input::Frame(frame) = input else { return None };
+        let Inbound::Command(command) = &**frame else { return None };
+        let checked = self.check_command(command, principal);
+        let reason = checked.err()?;
+        let (kind, id) = (command.kind().as_str().to_owned(), command.id().cloned());
+        Some(LineError::Refused { kind, id, reason })
+    }
+
+    /// Checks a command of a client, who may be another than the owner and have other limits.
+    fn check_command(&self, command: &RpcCommand, principal: &Arc<Principal>) -> Result<(), String> {
+        field_lengths::check_command(command)?;
+        if matches!(command, RpcCommand::SetEventFilter(_) | RpcCommand::OpenSession(_)) {
+            return Err(format!("{}: not in a session of a host", command.kind()));
+        }
+        let file = self.state.as_ref().and_then(|state| state.session_file.as_ref()).map(PathBuf::from);
+        let place = SessionPlace { directory: self.directory.clone(), file };
+        let check = || {
+            principal.limits.check_other_server()?;
+            principal.check_command(command, &place, Instant::now())?;
+            if let RpcCommand::SwitchSession(it) = command {
+                // The server opens whatever it is told to.
+                let path = self.directory.join(&it.session_path);
+                self.files.permit(&path)?;
+                self.files.refuse_noted(&path)?;
+                self.files.claim(&path)?;
+            }
+            if calls_model(command) {
+                self.owner.check_spend(wall_ms())?;
+                principal.check_spend(wall_ms())?;
+            }
+            Ok(())
+        };
+        check().map_err(|error: HostError| {
+            METRICS.refusal(error.code().as_str());
+            error.text()
+        })
+    }
+
+    /// Aborts a run whose last answer has used up what its owner may spend.
+    fn abort_if_overspent(&mut self) {
+        let is_over = std::mem::take(&mut self.has_spent)
+            && self.machine.flow() != FlowState::Idle
+            && self.owner.check_spend(wall_ms()).is_err();
+        if is_over {
+            tracing::warn!("session {}: its owner may spend no more today; its run is aborted", self.id);
+            self.give(AbortCommand { id: None }.into());
+        }
+    }
+
+    /// Answers a connection.
+    fn answer(&mut self, request: SessionRequest, lines: &mut mpsc::Receiver<ClientLine>) {
+        match request {
+            SessionRequest::Attach(attach, reply) => {
+                // Lines that the client's last connection has passed on count as received.
+                while let Ok(line) = lines.try_recv() {
+                    self.receive(line);
+                }
+                // The last door: no way into a session passes by it. Without a reply, there is no such session.
+                let owner = self.owner.clone();
+                let Ok(attach) =
+                    permit(&attach.principal.clone(), SessionOwner::Opener(&owner.name), attach)
+                else {
+                    return;
+                };
+                let AttachedClient { attached, needs_snapshot } =
+                    self.clients.attach(attach.into_inner(), &self.journal);
+                if needs_snapshot {
+                    self.send_snapshot(attached.client);
+                }
+                // A connection that is gone does not receive the reply; its Detach follows.
+                let _ = reply.send(attached);
+            }
+            SessionRequest::Detach { client, connection } => self.clients.detach(client, connection),
+            SessionRequest::Snapshot(client) => self.send_snapshot(client),
+            SessionRequest::State(reply) => {
+                self.asked.push(reply);
+                self.give(GetStateCommand::default().into());
+            }
+            SessionRequest::Close | SessionRequest::WriteOut => self.is_stopping = true,
+        }
+    }
+
+    /// Asks the server for what a snapshot has.
+    fn send_snapshot(&mut self, client: ClientId) {
+        self.lagging.push(client);
+        self.give(GetStateCommand::default().into());
+        self.give(GetMessagesCommand::default().into());
+    }
+
+    fn info(&self) -> SessionInfo {
+        let state = self.state.as_ref();
+        SessionInfo {
+            durable_id: state.map_or_else(|| self.id.clone(), |state| state.session_id.clone()),
+            path: state.and_then(|state| state.session_file.as_ref()).map(PathBuf::from),
+            directory: self.directory.clone(),
+            name: state.and_then(|state| state.session_name.clone()),
+            status: self.status(),
+        }
+    }
+
+    fn status(&self) -> SessionStatus {
+        let state = self.machine.state();
+        match (self.is_stopping, state.flow == FlowState::Idle && state.shell == 0) {
+            (true, _) => SessionStatus::Closing,
+            (false, true) => SessionStatus::Idle,
+            (false, false) => SessionStatus::Running,
+        }
+    }
+}
