@@ -92,6 +92,7 @@ pub fn find(
         hides_ui: options.no_ui,
         confirm: options.confirm_tools.clone(),
         confirm_unmatched,
+        stores_permissions: false,
         clear_todos_after: config.settings.clear_todos_after(CLEAR_AFTER),
         rules: rules(config),
         commands: prompt_commands::find(config, options, &packages, directory, environment),

@@ -11,6 +11,7 @@ use super::{
     session_options::load_config,
     session_template::SessionTemplate,
     upgrade::{self, NO_FILE, Successor},
+    webhook,
 };
 use futures_util::FutureExt as _;
 #[cfg(feature = "cluster")]
@@ -18,7 +19,8 @@ use pi_rpc_cluster::{Connection, NatsOptions, Node, NodeInfo, NodeOptions, NodeS
 use pi_rpc_files::secrets::Secrets;
 use pi_rpc_host::{
     Access, AuthCommand, FileOwners, HostError, Listener, OpenSession, Records, Server, SessionHost,
-    SessionLimits, SessionSource, SharedSessions, SocketFile, UsageBook, serve_stdio,
+    SessionLimits, SessionSource, SharedSessions, SocketFile, Unattended, UnattendedAction, UsageBook,
+    serve_stdio,
 };
 use pi_rpc_login::finish_refreshes;
 use pi_rpc_protocol::FRAME_LIMIT;
@@ -256,6 +258,19 @@ fn access(options: &HostOptions, secrets: &Secrets) -> Result<Access, Refusal> {
     Ok(access)
 }
 
+/// What becomes of a run that waits for a permission while no client is there.
+fn unattended(options: &HostOptions) -> Result<Unattended, Refusal> {
+    let usual = Unattended::default();
+    let action = options.unattended.unwrap_or_default();
+    // The hosts of a cluster do not know of each other's clients.
+    if options.nats.is_some() && action != UnattendedAction::Wait {
+        let text = "--unattended: not with --nats, where another host may have the clients".to_owned();
+        return Err(Refusal(text, super::USAGE));
+    }
+    let after = options.unattended_after_ms.map_or(usual.after, Duration::from_millis);
+    Ok(Unattended { action, after })
+}
+
 async fn server(
     started_as: Option<&OsString>,
     options: HostOptions,
@@ -269,6 +284,7 @@ async fn server(
     let max_pending = options.max_unread.unwrap_or(MAX_PENDING_BYTES);
     let kept_output = options.kept_output.unwrap_or(KEPT_OUTPUT);
     let keep_idle = options.keep_idle_ms;
+    let unattended = unattended(&options)?;
     let records = match &options.state {
         Some(folder) => {
             let wrong = |error| Refusal(format!("--state {}: {error}", folder.display()), 1);
@@ -288,7 +304,8 @@ async fn server(
     // Tools can show the command line of the host.
     options.nats.iter().flat_map(|urls| urls.split(',')).for_each(|url| secrets.remember_url(url));
     let has_login = options.nats.as_deref().is_some_and(|urls| urls.contains('@'));
-    process_privacy::hide(&secrets, &environment, options.api_key.is_some() || has_login);
+    let has_secret = options.api_key.is_some() || has_login || options.webhook.is_some();
+    process_privacy::hide(&secrets, &environment, has_secret);
     let access = Arc::new(access(&options, &secrets)?);
     let (folders, known) = (Arc::new(folders), access.clone());
     let noted = records.as_ref().map_or(&[][..], |(_, sessions)| sessions);
@@ -325,8 +342,9 @@ async fn server(
             }
         }
     });
+    webhook::start(&template.options, &template.secrets)?;
     let kept_idle = keep_idle.map_or(KEEP_IDLE, Duration::from_millis);
-    let limits = SessionLimits { max_frame, kept_output, kept_idle };
+    let limits = SessionLimits { max_frame, kept_output, kept_idle, unattended };
     let shared = join_cluster(&template, open.clone(), limits, access.usage()).await;
     let shared = shared.map_err(|text| Refusal(text, 1))?;
     let source = SessionSource { open, other, folders: Box::new(move || folders()), dialect, owners };

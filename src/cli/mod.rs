@@ -34,6 +34,7 @@ mod mock_mcp;
 mod models;
 mod options;
 mod other_backend;
+mod permissions;
 mod pi_commands;
 mod printed_prompts;
 mod process_privacy;
@@ -55,6 +56,7 @@ mod tap;
 mod tool_selection;
 mod upgrade;
 mod version;
+mod webhook;
 
 pub use reference::reference_blocks;
 
@@ -134,6 +136,9 @@ enum Command {
     #[cfg(feature = "mcp")]
     #[command(after_help = mcp::HELP)]
     Mcp(mcp::Options),
+    /// List and revoke what was allowed for good in dialogs of --confirm-tools
+    #[command(after_help = permissions::HELP)]
+    Permissions(permissions::Options),
     /// Export the protocol (JSON Schema, types, a reference page, ...), or compare two dialects
     Schema(schema::Options),
     /// Serve a scripted model by the HTTP APIs of Anthropic (Messages), OpenAI (Chat Completions, Responses), Google (Gemini), Mistral,
@@ -259,6 +264,7 @@ fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {
         Command::Logout(options) => login::run_logout(&options),
         #[cfg(feature = "mcp")]
         Command::Mcp(options) => mcp::run(&options),
+        Command::Permissions(options) => permissions::run(&options),
         Command::Schema(options) => schema::run(&options),
         Command::MockLlm(options) => mock_llm::run(&options),
         Command::MockMcp(options) => mock_mcp::run(&options),

@@ -10,6 +10,7 @@ use super::suggestions;
 use lexopt::prelude::*;
 use pi_rpc_config::{Environment, with_profile};
 use pi_rpc_engine::BudgetPlan;
+use pi_rpc_host::UnattendedAction;
 use pi_rpc_protocol::{Dialect, DialectVersion, ThinkingLevel};
 use pi_rpc_server::{Hazard, PrintFormat};
 use pi_rpc_session_store::SyncPolicy;
@@ -17,7 +18,7 @@ use std::ffi::OsString;
 use values::{
     Backend, above_zero, backend, bytes, confirm_patterns, dialect, excluded_tools, expand_short, hazards,
     lease_seconds, log_format, mode, model_patterns, optional_value, passed_keys, path, path_or_id, seconds,
-    seed, session_id, session_name, sync, text, tool_list,
+    seed, session_id, session_name, sync, text, tool_list, unattended,
 };
 
 pub use help::{HELP, HelpOption, help_groups, help_options};
@@ -187,6 +188,16 @@ pub struct HostOptions {
     pub kept_output: Option<usize>,
     /// `--keep-idle`, in milliseconds.
     pub keep_idle_ms: Option<u64>,
+    /// `--webhook`: the address that notices of sessions are sent to.
+    pub webhook: Option<String>,
+    /// `--webhook-secret-file`: a file with the secret that they are signed by.
+    pub webhook_secret_file: Option<String>,
+    /// `--webhook-private`: whether the address may be of a private network.
+    pub webhook_private: bool,
+    /// `--unattended`: what becomes of a run that waits for a permission while no client is there.
+    pub unattended: Option<UnattendedAction>,
+    /// `--unattended-after`, in milliseconds.
+    pub unattended_after_ms: Option<u64>,
     /// `--state`: the folder where open sessions are noted.
     pub state: Option<std::path::PathBuf>,
     /// `--hazard`.
@@ -415,6 +426,13 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("kept-output") => options.kept_output = Some(bytes("--kept-output", &mut parser)?),
             Long("keep-idle") => {
                 options.keep_idle_ms = Some(seconds("--keep-idle", &text(&mut parser)?)?);
+            }
+            Long("webhook") => options.webhook = Some(text(&mut parser)?),
+            Long("webhook-secret-file") => options.webhook_secret_file = Some(text(&mut parser)?),
+            Long("webhook-private") => options.webhook_private = true,
+            Long("unattended") => options.unattended = Some(unattended(&text(&mut parser)?)?),
+            Long("unattended-after") => {
+                options.unattended_after_ms = Some(seconds("--unattended-after", &text(&mut parser)?)?);
             }
             Long("state") => options.state = Some(text(&mut parser)?.into()),
             Long("hazard") => options.hazards = hazards(&text(&mut parser)?)?,

@@ -18,7 +18,9 @@ use pi_rpc_model::http_options::CacheWarming;
 use pi_rpc_model_http::http::Http;
 use pi_rpc_prompt::{ContextFile, PromptSource, tool_line};
 use pi_rpc_protocol::Dialect;
-use pi_rpc_server::{LoginAccess, ModelLibrary, SessionOptions, ToolEnvironment, scripted_name, wall_ms};
+use pi_rpc_server::{
+    LoginAccess, ModelLibrary, PermissionFile, SessionOptions, ToolEnvironment, scripted_name, wall_ms,
+};
 use pi_rpc_session::day;
 use pi_rpc_session_store::SyncPolicy;
 use pi_rpc_tools::OutputFiles;
@@ -72,6 +74,7 @@ fn policy(options: &HostOptions, host: Option<Dialect>) -> ProjectPolicy {
         &options.nats_credentials,
         &options.nats_nkey,
         &options.nats_key,
+        &options.webhook_secret_file,
     ];
     ProjectPolicy {
         follows_links: options.follow_links,
@@ -237,6 +240,9 @@ pub fn session_options(
         scales_images: settings.resizes_images.unwrap_or(true),
         delegate: None,
     };
+    // A project would permit itself what it likes.
+    let is_of_user = !config.approval.agent_is_inside();
+    let permissions = is_of_user.then(|| PermissionFile::new(&config.directories.agent, None));
     Ok(SessionOptions {
         dialect,
         library,
@@ -257,6 +263,7 @@ pub fn session_options(
         store,
         files: None,
         file_guard: None,
+        permissions,
         disk_timeout: match options.disk_timeout_ms.unwrap_or(DISK_TIMEOUT_MS) {
             0 => None,
             millis => Some(Duration::from_millis(millis)),

@@ -51,6 +51,7 @@ impl SessionTemplate {
     pub fn open(&self, request: OpenRequest) -> Result<SessionOptions, HostError> {
         let limits = request.owner.as_ref().map_or_else(TokenLimits::none, |owner| owner.limits.clone());
         let owner = request.owner.unwrap_or_else(Principal::local);
+        let owner_name = Some(owner.name.clone()).filter(|name| name != Principal::LOCAL);
         let files = self.owners.as_ref().map(|owners| owners.of(owner));
         let dialect = request.dialect.unwrap_or(self.dialect);
         limits.check_dialect(dialect)?;
@@ -119,6 +120,7 @@ impl SessionTemplate {
         }
         let mut session =
             session_with_servers(config, &options, &self.arguments, directory, &self.environment, &limits)?;
+        session.permissions = session.permissions.map(|file| file.of(owner_name));
         session.file_guard = files.map(|files| Arc::new(files) as Arc<dyn FileGuard>);
         Ok(session)
     }

@@ -36,6 +36,7 @@ mod mock_llm;
 mod mock_mcp;
 mod narrowing;
 mod no_model;
+mod permissions;
 mod pi1;
 mod print;
 mod provider_retries;

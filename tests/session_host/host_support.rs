@@ -67,6 +67,11 @@ impl Host {
         line
     }
 
+    /// The id of the host's process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills the host, which can write nothing more.
     pub fn kill(self) {
         self.signal(Signal::KILL);

@@ -79,7 +79,8 @@ impl DialogContext {
                 let call = if is_consent { pump.last_call().await } else { None };
                 let call = call.unwrap_or_else(|| dialog_call(&select.id, &select.title, None));
                 let options = select.options.iter().enumerate();
-                let options = options.map(|(index, text)| option(index, text, kind_of(text))).collect();
+                let options =
+                    options.map(|(index, text)| option(index, text, kind_of(text, is_consent))).collect();
                 match self.permission(id, call, options).await {
                     Some(index) => {
                         let chosen = select.options.get(index).cloned();
@@ -183,10 +184,10 @@ fn option(index: usize, text: &str, kind: PermissionOptionKind) -> PermissionOpt
 }
 
 /// The kind of an option, by the texts of consent; every other choice lets the server go on.
-fn kind_of(text: &str) -> PermissionOptionKind {
+fn kind_of(text: &str, is_consent: bool) -> PermissionOptionKind {
     match text {
         text if text == texts::deny() => PermissionOptionKind::RejectOnce,
-        text if text == texts::allow_session() => PermissionOptionKind::AllowAlways,
+        text if is_consent && text != texts::allow_once() => PermissionOptionKind::AllowAlways,
         _ => PermissionOptionKind::AllowOnce,
     }
 }

@@ -3,8 +3,8 @@
 use pi_rpc_client::{Client, ConnectionOptions, Events, LineChannels};
 use pi_rpc_files::secrets::Secrets;
 use pi_rpc_host::{
-    OpenRequest, OpenSession, Principal, Resumption, SessionEnd, SessionLimits, Start, line_channels,
-    start_session,
+    OpenRequest, OpenSession, Principal, Resumption, SessionEnd, SessionLimits, SessionSinks, Start,
+    Unattended, line_channels, start_session,
 };
 use pi_rpc_protocol::{Dialect, FRAME_LIMIT, GetStateCommand, SessionEndedEvent};
 use pi_rpc_tools::ToolDelegate;
@@ -64,8 +64,20 @@ impl EngineSessions {
             return Err(text);
         }
         options.tool_environment.delegate = Some(delegate);
-        let limits = SessionLimits { max_frame: FRAME_LIMIT, kept_output: KEPT_OUTPUT, kept_idle: KEPT_IDLE };
-        let session = start_session("acp".into(), options, limits, owner, Resumption::default(), None);
+        let limits = SessionLimits {
+            max_frame: FRAME_LIMIT,
+            kept_output: KEPT_OUTPUT,
+            kept_idle: KEPT_IDLE,
+            unattended: Unattended::default(),
+        };
+        let session = start_session(
+            "acp".into(),
+            options,
+            limits,
+            owner,
+            Resumption::default(),
+            SessionSinks::default(),
+        );
         let mut ended = session.ended.clone();
         let (to_server, from_server) = line_channels(session);
         let begun = async {

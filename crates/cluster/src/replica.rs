@@ -114,6 +114,7 @@ pub async fn follow(
         directory: record.spec.directory.clone(),
         name: record.title.clone(),
         status: super::status(record),
+        only_waits: false,
     };
     let (info, known) = watch::channel(info);
     let (end, ended) = watch::channel(None);

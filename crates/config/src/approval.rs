@@ -316,6 +316,11 @@ impl Approval {
         }
     }
 
+    /// Whether the agent directory lies inside of the working directory, so that its files may be the project's.
+    pub const fn agent_is_inside(&self) -> bool {
+        self.agent_is_inside
+    }
+
     pub(super) fn is_of_project(&self, directory: &Path) -> bool {
         directory == self.directories.project
             || self.agent_is_of_project && directory == self.directories.agent

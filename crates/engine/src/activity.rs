@@ -184,6 +184,18 @@ impl Activity {
         violations.into_iter().filter(|it| it.rule.about().side == Side::Server).collect()
     }
 
+    /// Moves the chart by an event that another process has emitted; what it says is not judged again.
+    pub fn replay(&mut self, event: AgentSessionEvent, next: Next) {
+        let mut emission = Emission::from(Outbound::AgentSessionEvent(event));
+        emission.fit(self.machine.dialect().base());
+        self.machine.outbound_with(&emission, next);
+    }
+
+    /// Goes on with the run that another process has begun and [`replay`](Self::replay) has opened.
+    pub fn resume(&mut self) {
+        self.machine.resume();
+    }
+
     /// Takes in a frame of the host.
     pub fn inbound(&mut self, frame: &Inbound) {
         self.machine.inbound(frame);

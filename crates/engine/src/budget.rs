@@ -9,9 +9,12 @@ use crate::{
     core::Engine,
     run::state::{EarlyEnd, Phase, Run},
 };
-use pi_rpc_protocol::{RpcExtensionUIRequest, RpcExtensionUIResponse, SelectRequest, errors, texts};
+use pi_rpc_protocol::{
+    AgentMessage, RpcExtensionUIRequest, RpcExtensionUIResponse, SelectRequest, errors, texts,
+};
+use pi_rpc_session::totals;
 use serde::{Deserialize, Serialize};
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 /// Limits of what is spent; `None`: no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -218,6 +221,17 @@ impl Engine {
         if let Some(granted) = &mut self.budget.granted {
             granted.run = self.modes.budget.run;
         }
+    }
+
+    /// Begins the budget of a run that another process has begun, with what its messages have used. The time that it took is
+    /// not known.
+    pub(crate) fn resume_budget(&mut self, messages: &[Arc<AgentMessage>]) {
+        self.begin_budget();
+        let run = totals(messages);
+        let before = &mut self.budget.before_run;
+        before.dollars -= run.cost;
+        before.turns = before.turns.saturating_sub(run.assistant);
+        self.budget.start(self.now.monotonic);
     }
 
     /// What the session has spent.

@@ -5,8 +5,13 @@
 //! have registered, or, where the host itself may lend tools, with the first call that needs consent for this reason.
 
 use crate::{
-    actions::task::ActionTask, core::Engine, extensions::process::FailureSource, io::CallId,
-    requests::ToolContinuation, tool_result::error_result,
+    actions::task::ActionTask,
+    core::Engine,
+    extensions::process::FailureSource,
+    io::{CallId, Output},
+    permissions::{self, GuardedCall},
+    requests::ToolContinuation,
+    tool_result::error_result,
 };
 use pi_rpc_protocol::{
     ExtensionRunTool, JsonObject, RpcExtensionUIRequest, RpcExtensionUIResponse, SelectRequest, errors, texts,
@@ -14,6 +19,22 @@ use pi_rpc_protocol::{
 use serde_json::Value;
 
 pub use crate::consent_patterns::{Pattern, nearest};
+
+/// What a call that needs consent belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConsentSubject {
+    /// The call at this place of the batch.
+    Call(usize),
+    /// The action of an extension.
+    Action {
+        /// The action.
+        call: CallId,
+        /// The extension's process.
+        process: CallId,
+        /// The request that the action belongs to.
+        origin: Option<String>,
+    },
+}
 
 impl Engine {
     /// Whether a call of the tool `name` needs the host's consent.
@@ -51,14 +72,71 @@ impl Engine {
     /// Opens the consent dialog for the call at `at`, or runs the call if it needs no consent.
     pub(crate) fn request_consent(&mut self, at: usize, arguments: &JsonObject) {
         let Some(name) = self.tool_call(at).map(|call| call.name.clone()) else { return };
-        if !self.needs_consent(&name) {
+        if self.was_permitted(at) || !self.needs_consent(&name) {
             return self.run_permitted_call(at);
         }
         if self.activity.lifecycle().is_input_over() {
             return self.on_call_consent(at, None);
         }
-        let request = question(texts::confirm_call(&name, &shown(arguments)));
-        self.with_extensions(|host, context| host.request_call_consent(at, request, context));
+        if self.tools.consent_patterns.has_store {
+            let call = self.guarded_call(&name, arguments);
+            return self
+                .push(Output::FindPermission { subject: ConsentSubject::Call(at), call: Box::new(call) });
+        }
+        self.ask_about_call(at, &name, arguments);
+    }
+
+    /// Opens the consent dialog for the call at `at`.
+    fn ask_about_call(&mut self, at: usize, name: &str, arguments: &JsonObject) {
+        let title = texts::confirm_call(name, &shown(arguments));
+        // The question that another process has asked is the same one: an answer to it counts.
+        let asked = self.slot(at).and_then(|slot| slot.before.question.take());
+        let id = asked.filter(|(_, before)| *before == title).map(|(id, _)| id);
+        let request = self.question(title, name, arguments);
+        self.with_extensions(|host, context| host.request_call_consent(at, request, id, context));
+    }
+
+    /// Runs a call that a stored permission covers; asks the host about others.
+    pub(crate) fn on_permission_found(&mut self, subject: ConsentSubject, is_covered: bool) {
+        match subject {
+            ConsentSubject::Call(at) => {
+                let Some(arguments) = self.consent_arguments(at) else { return };
+                if self.is_call_stopping(at) || self.activity.lifecycle().is_input_over() {
+                    return self.on_call_consent(at, None);
+                }
+                let Some(name) = self.tool_call(at).map(|call| call.name.clone()) else { return };
+                match is_covered {
+                    true => self.run_permitted_call(at),
+                    false => self.ask_about_call(at, &name, &arguments),
+                }
+            }
+            ConsentSubject::Action { call, process, origin } => match is_covered {
+                true => self.run_consented_action(call),
+                false => self.ask_about_action(call, process, origin.as_deref()),
+            },
+        }
+    }
+
+    /// The arguments that the call at `at` needs consent for.
+    fn consent_arguments(&self, at: usize) -> Option<JsonObject> {
+        let checked = self.checked_arguments(at)?;
+        Some(self.changed_arguments(at).cloned().unwrap_or(checked))
+    }
+
+    fn guarded_call(&self, name: &str, arguments: &JsonObject) -> GuardedCall {
+        GuardedCall {
+            tool: name.to_owned(),
+            is_own_tool: self.tools.is_of_server(name),
+            arguments: arguments.clone(),
+            session: self.store.session.id().to_owned(),
+            directory: self.store.place.directory.clone().into(),
+        }
+    }
+
+    /// Whether the host has permitted the call in another process, with the arguments that it runs with.
+    fn was_permitted(&mut self, at: usize) -> bool {
+        let Some(slot) = self.slot(at) else { return false };
+        slot.before.is_permitted && slot.prepared.is_none() && slot.changed.is_none()
     }
 
     /// Runs or prevents a call by the host's dialog response; anything but a yes is a no.
@@ -71,7 +149,8 @@ impl Engine {
             return self.end_unrun_call(at, result);
         }
         let Some(name) = self.tool_call(at).map(|call| call.name.clone()) else { return };
-        if self.has_consented(&name, answer) {
+        let arguments = self.consent_arguments(at).unwrap_or_default();
+        if self.has_consented(&name, &arguments, answer) {
             self.run_permitted_call(at);
         } else {
             let text = errors::denied(self.dialect.base(), &name);
@@ -91,29 +170,55 @@ impl Engine {
             self.requests.tools.insert(call, ToolContinuation::Action);
             return self.start_tool(call, None, name, arguments);
         }
-        let place = self.extensions.place_of(process).unwrap_or_default();
-        let title = texts::confirm_run_tool(&name, self.extensions.path(place), &shown(&arguments));
-        let denied = errors::denied(base, &name);
+        let guarded = self.guarded_call(&name, &arguments);
         let consent = ActionTask::Consent { tool_name: name, arguments };
         let call = self.open_task(process, Some(id), consent);
+        match self.tools.consent_patterns.has_store {
+            true => {
+                let subject = ConsentSubject::Action { call, process, origin };
+                self.push(Output::FindPermission { subject, call: Box::new(guarded) });
+            }
+            false => self.ask_about_action(call, process, origin.as_deref()),
+        }
+    }
+
+    /// Opens the consent dialog for an extension's `run_tool`.
+    fn ask_about_action(&mut self, call: CallId, process: CallId, origin: Option<&str>) {
+        let Some((name, arguments)) = self.action_to_consent(call) else { return };
+        let place = self.extensions.place_of(process).unwrap_or_default();
+        let title = texts::confirm_run_tool(&name, self.extensions.path(place), &shown(&arguments));
+        let request = self.question(title, &name, &arguments);
         let is_asked = self.with_extensions(|host, context| {
-            host.request_action_consent(process, call, origin.as_deref(), question(title), context)
+            host.request_action_consent(process, call, origin, request, context)
         });
         if !is_asked {
+            let denied = errors::denied(self.dialect.base(), &name);
             self.end_action(call, Err(denied));
+        }
+    }
+
+    /// The tool and the arguments of an action that waits for consent.
+    fn action_to_consent(&self, call: CallId) -> Option<(String, JsonObject)> {
+        match self.requests.actions.0.get(&call) {
+            Some(ActionTask::Consent { tool_name, arguments }) => {
+                Some((tool_name.clone(), arguments.clone()))
+            }
+            _ => None,
         }
     }
 
     /// Runs or refuses the tool of an extension's `run_tool` by the host's dialog response.
     pub(crate) fn on_action_consent(&mut self, call: CallId, answer: Option<RpcExtensionUIResponse>) {
-        let Some(ActionTask::Consent { tool_name, arguments }) = self.requests.actions.0.get(&call) else {
-            return;
-        };
-        let (name, arguments) = (tool_name.clone(), arguments.clone());
-        if !self.has_consented(&name, answer) {
+        let Some((name, arguments)) = self.action_to_consent(call) else { return };
+        if !self.has_consented(&name, &arguments, answer) {
             let text = errors::denied(self.dialect.base(), &name);
             return self.end_action(call, Err(text));
         }
+        self.run_consented_action(call);
+    }
+
+    fn run_consented_action(&mut self, call: CallId) {
+        let Some((name, arguments)) = self.action_to_consent(call) else { return };
         if let Some(task) = self.requests.actions.0.get_mut(&call) {
             *task = ActionTask::Tool;
             self.requests.tools.insert(call, ToolContinuation::Action);
@@ -121,14 +226,43 @@ impl Engine {
         }
     }
 
-    /// Whether the response allows a call of the tool `name`; remembers it where the user has allowed all calls.
-    fn has_consented(&mut self, name: &str, answer: Option<RpcExtensionUIResponse>) -> bool {
+    /// Whether the response allows the call; keeps what it allows for good.
+    fn has_consented(
+        &mut self,
+        name: &str,
+        arguments: &JsonObject,
+        answer: Option<RpcExtensionUIResponse>,
+    ) -> bool {
         let Some(RpcExtensionUIResponse::UIValueResponse(answer)) = answer else { return false };
-        if answer.value == texts::allow_session() {
-            self.tools.consent_patterns.allowed.insert(name.to_owned());
+        if answer.value == texts::allow_once() {
             return true;
         }
-        answer.value == texts::allow_once()
+        if !self.tools.consent_patterns.has_store {
+            let is_for_session = answer.value == texts::allow_session();
+            if is_for_session {
+                self.tools.consent_patterns.allowed.insert(name.to_owned());
+            }
+            return is_for_session;
+        }
+        let offers = permissions::offers(&self.guarded_call(name, arguments));
+        let chosen = offers.into_iter().find(|(text, _)| *text == answer.value);
+        let Some((_, permission)) = chosen else { return false };
+        self.push(Output::StorePermission(Box::new(permission)));
+        true
+    }
+
+    /// Builds the consent dialog.
+    fn question(&self, title: String, name: &str, arguments: &JsonObject) -> RpcExtensionUIRequest {
+        let offered = match self.tools.consent_patterns.has_store {
+            true => permissions::offers(&self.guarded_call(name, arguments)),
+            false => Vec::new(),
+        };
+        let for_good = match offered.is_empty() {
+            true => vec![texts::allow_session()],
+            false => offered.into_iter().map(|(text, _)| text).collect(),
+        };
+        let options = [texts::allow_once()].into_iter().chain(for_good).chain([texts::deny()]).collect();
+        SelectRequest { id: String::new(), title, options, timeout: None, option_details: None }.into()
     }
 }
 
@@ -137,12 +271,6 @@ const OPTION: &str = "--confirm-tools";
 
 /// Stands for the event in an `extension_error` about the option.
 const GUARD: &str = "confirm_tools";
-
-/// Builds the consent dialog.
-fn question(title: String) -> RpcExtensionUIRequest {
-    let options = vec![texts::allow_once(), texts::allow_session(), texts::deny()];
-    SelectRequest { id: String::new(), title, options, timeout: None, option_details: None }.into()
-}
 
 /// The longest arguments that a dialog shows whole, in characters of their JSON.
 const WHOLE: usize = 16_000;

@@ -13,6 +13,8 @@ pub struct ConsentPatterns {
     pub(super) reported: bool,
     /// Names of the tools that the host has allowed for the rest of this session.
     pub(super) allowed: BTreeSet<String>,
+    /// Whether permissions for good are stored, so that [`Self::allowed`] stays empty.
+    pub(super) has_store: bool,
 }
 
 /// The name of a tool, or a glob over such names. Case counts.
@@ -63,6 +65,7 @@ impl ConsentPatterns {
             unmatched: unmatched.iter().map(read).collect(),
             reported: false,
             allowed: BTreeSet::new(),
+            has_store: false,
         }
     }
 }

@@ -127,6 +127,7 @@ impl Engine {
         engine.extensions.mcp_connector = setup.extension_setup.mcp_connector;
         engine.tools.consent_patterns =
             ConsentPatterns::new(&setup.extension_setup.confirm, &setup.extension_setup.confirm_unmatched);
+        engine.tools.consent_patterns.has_store = setup.extension_setup.stores_permissions;
         let is_resumed = setup.session.is_some();
         engine.store.session = match setup.session {
             Some(opened) => engine.session_from(opened),
@@ -218,6 +219,9 @@ impl Engine {
             Input::FileRead(read) => self.on_skill_read(read),
             Input::ResourcesFound(found) => self.on_resources_found(*found),
             Input::ReadsExtensions(reads) => self.extensions.suspend(reads, self.now.monotonic),
+            Input::Resume(waiting) => drop(self.resume_run(*waiting)),
+            Input::PermissionFound { subject, is_covered } => self.on_permission_found(subject, is_covered),
+            Input::DenyQuestions => self.deny_questions(),
             Input::Time => self.expire_deadlines(),
             Input::Stored => self.on_stored(),
             Input::StoreFailed(reason) => self.on_store_failed(&reason),

@@ -1,6 +1,11 @@
 //! Inputs and outputs of the engine.
 
-use crate::model_choices::ModelChoice;
+use crate::{
+    consent::ConsentSubject,
+    model_choices::ModelChoice,
+    permissions::{GuardedCall, Permission},
+    run::waiting_run::WaitingRun,
+};
 use pi_rpc_machine::Violation;
 use pi_rpc_model::types::{StreamEvent, ToolSpec};
 use pi_rpc_prompt::Commands;
@@ -126,6 +131,17 @@ pub enum Input {
     ReadsExtensions(bool),
     /// The [`deadline`](crate::Engine::deadline) has come.
     Time,
+    /// Goes on with a run that another process has left while it waited for a permission. Ignored if the session has none.
+    Resume(Box<WaitingRun>),
+    /// The answer to the [`Output::FindPermission`] just polled.
+    PermissionFound {
+        /// What the call belongs to.
+        subject: ConsentSubject,
+        /// Whether a stored permission covers it.
+        is_covered: bool,
+    },
+    /// Denies the permissions that are asked for: nobody is there.
+    DenyQuestions,
     /// The outstanding [`Output::Store`] has completed.
     Stored,
     /// The outstanding [`Output::Store`] has failed, and this is why. The file is as it was before.
@@ -273,6 +289,15 @@ pub enum Output {
         /// Whether missing folders are created.
         creates_folders: bool,
     },
+    /// Looks whether a stored permission covers the call; answered by [`Input::PermissionFound`].
+    FindPermission {
+        /// What the call belongs to.
+        subject: ConsentSubject,
+        /// The call.
+        call: Box<GuardedCall>,
+    },
+    /// Stores a permission that the user has given for good.
+    StorePermission(Box<Permission>),
     /// Reads a text file; answered by [`Input::FileRead`].
     ReadFile(PathBuf),
     /// Finds skills and prompt templates in these files and folders; answered by [`Input::ResourcesFound`].

@@ -103,6 +103,7 @@ mod model_choices;
 mod model_requests;
 mod models;
 mod notifications;
+pub mod permissions;
 mod prompt;
 mod prompts;
 mod protocol_version;
@@ -136,6 +137,7 @@ pub use io::{
     ReloadedModels, RequestHooks, ShellEnd, ShellStart, ToolSession, ToolStart,
 };
 pub use model_choices::ModelChoice;
+pub use run::waiting_run::WaitingRun;
 pub use setup::{
     CompactionPlan, ExtensionSetup, HostedExtensions, Modes, NamedCommands, RetryPlan, SessionStorage, Setup,
 };

@@ -101,6 +101,11 @@ impl Queue {
         self.waiting.push_back(message);
     }
 
+    /// The queued messages, in order.
+    pub fn waiting(&self) -> impl Iterator<Item = &AgentMessage> {
+        self.waiting.iter()
+    }
+
     /// Takes the messages for the next turn: one or all, by the queue's mode.
     pub fn take(&mut self, mode: QueueMode) -> Vec<TurnInput> {
         let count = match mode {

@@ -77,6 +77,8 @@ pub struct ExtensionSetup {
     pub confirm: Vec<String>,
     /// Patterns that match no tool of the server; until each has matched a tool, every call needs consent.
     pub confirm_unmatched: Vec<String>,
+    /// Whether permissions for good are stored, by [`Output::StorePermission`](crate::Output::StorePermission).
+    pub stores_permissions: bool,
     /// How long a todo that is done stays on the list; `None`: for ever.
     pub clear_todos_after: Option<Duration>,
     /// Rules that stop answers, in dialects that have them.

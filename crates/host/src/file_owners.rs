@@ -42,8 +42,18 @@ struct NotedOwners {
     /// Names of principals, by the paths of the files without symbolic links.
     names: HashMap<PathBuf, String>,
     /// The file with the same in lines; `None`: only this process knows.
-    file: Option<File>,
+    file: Option<OwnerFile>,
 }
+
+/// The file with the owners, and how long it is.
+struct OwnerFile {
+    path: PathBuf,
+    file: File,
+    lines: usize,
+}
+
+/// How many lines the file may have beyond two for each owner before it is rewritten.
+const MOST_STALE: usize = 512;
 
 /// The name of the file in the folder of `--state`.
 const FILE: &str = "owners";
@@ -72,14 +82,7 @@ impl FileOwners {
         let mut noted = NotedOwners::default();
         if let Some(folder) = folder {
             noted.names = read(&folder.join(FILE))?;
-            let lines = noted.names.iter().map(|(path, owner)| line(path, Some(owner)));
-            let text = lines.collect::<io::Result<String>>()?;
-            // Rewritten, so that what is gone takes no room.
-            let (file, new) = (folder.join(FILE), folder.join(format!("{FILE}.new")));
-            pi_rpc_files::private_files::write(&new, &text)?;
-            File::open(&new)?.sync_all()?;
-            fs::rename(new, &file)?;
-            noted.file = Some(OpenOptions::new().append(true).open(file)?);
+            noted.file = Some(OwnerFile::rewrite(folder.join(FILE), &noted.names)?);
         }
         for session in open {
             let owner = session.request.owner.as_ref().map_or(Principal::LOCAL, |owner| &owner.name);
@@ -91,6 +94,11 @@ impl FileOwners {
     /// The files as a principal may use them.
     pub fn of(self: &Arc<Self>, principal: Arc<Principal>) -> FileAccess {
         FileAccess { owners: self.clone(), principal }
+    }
+
+    /// How many files have an owner that is noted.
+    pub fn count(&self) -> usize {
+        self.noted().names.len()
     }
 
     /// Forgets the owner of a file that does not exist.
@@ -154,15 +162,36 @@ impl NotedOwners {
     }
 
     fn set(&mut self, path: PathBuf, owner: Option<&str>) -> io::Result<()> {
-        if let Some(file) = &mut self.file {
+        if let Some(OwnerFile { file, lines, .. }) = &mut self.file {
             file.write_all(line(&path, owner)?.as_bytes())?;
             file.sync_data()?;
+            *lines += 1;
         }
         match owner {
             Some(owner) => drop(self.names.insert(path, owner.to_owned())),
             None => drop(self.names.remove(&path)),
         }
+        if let Some(file) = self.file.take_if(|file| file.lines > 2 * self.names.len() + MOST_STALE) {
+            // It is noted already; where the file cannot be shorter, it stays.
+            let shorter = OwnerFile::rewrite(file.path.clone(), &self.names);
+            let shorter = shorter.inspect_err(|error| tracing::warn!("the owners of sessions: {error}"));
+            self.file = Some(shorter.unwrap_or(file));
+        }
         Ok(())
+    }
+}
+
+impl OwnerFile {
+    /// Writes the file anew, so that what is gone takes no room.
+    fn rewrite(path: PathBuf, names: &HashMap<PathBuf, String>) -> io::Result<Self> {
+        let lines = names.iter().map(|(path, owner)| line(path, Some(owner)));
+        let text = lines.collect::<io::Result<String>>()?;
+        let new = path.with_extension("new");
+        pi_rpc_files::private_files::write(&new, &text)?;
+        File::open(&new)?.sync_all()?;
+        fs::rename(new, &path)?;
+        let file = OpenOptions::new().append(true).open(&path)?;
+        Ok(Self { path, file, lines: names.len() })
     }
 }
 

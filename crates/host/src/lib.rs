@@ -38,7 +38,7 @@
 //! #         tools: Vec::new(), spare_tools: Vec::new(), tool_selection: Default::default(), system_prompt: "".into(),
 //! #         extension_setup: Default::default(), node: None, built_in: None, chosen: true, name: None,
 //! #         place: pi_rpc_engine::SessionStorage::in_memory("/work"), session: None, store: Default::default(), files: None,
-//! #         file_guard: None, disk_timeout: None, limits: Default::default(), agent: None,
+//! #         file_guard: None, permissions: None, disk_timeout: None, limits: Default::default(), agent: None,
 //! #         login_access: LoginAccess {
 //! #             http: Default::default(), secrets: Default::default(), environment: Default::default(),
 //! #             auth_file: directory.join("auth.json"), device_id: None,
@@ -54,8 +54,11 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // `options()` makes a `SessionOptions` with the scripted model, in memory.
-//! let limits = SessionLimits { max_frame: 1 << 20, kept_output: 1 << 20, kept_idle: std::time::Duration::from_secs(60) };
-//! let session = start_session("s1".to_owned(), options()?, limits, Principal::local(), Resumption::default(), None);
+//! let limits = SessionLimits {
+//!     max_frame: 1 << 20, kept_output: 1 << 20, kept_idle: std::time::Duration::from_secs(60), unattended: Unattended::default(),
+//! };
+//! let (resumption, sinks) = (Resumption::default(), SessionSinks::default());
+//! let session = start_session("s1".to_owned(), options()?, limits, Principal::local(), resumption, sinks);
 //! let (commands, mut frames) = line_channels(session);
 //! commands.send(br#"{"id":"1","type":"get_state"}"#.to_vec()).await?;
 //! let response = frames.recv().await.unwrap();
@@ -78,6 +81,7 @@ mod line_channels;
 mod listener;
 mod metrics;
 mod new_session;
+mod notices;
 mod open_request;
 mod other_server;
 mod other_session;
@@ -116,6 +120,7 @@ pub use journal::Journal;
 pub use limits::{Roots, TokenLimits, real_path};
 pub use line_channels::line_channels;
 pub use listener::{Address, ListenError, Listener, Server, serve_stdio};
+pub use notices::{NoticeKind, SessionNotice, count_notice, take_notices};
 pub use open_request::{OpenRequest, Start, ToolLimits};
 pub use other_server::{OtherServer, OtherSessionOptions};
 pub use outlet::{Outlet, OutletItem};
@@ -124,13 +129,13 @@ pub use passed_sockets::{PassedSocket, passed_sockets};
 pub use permission::{Permitted, SessionOwner, permit};
 pub use pi_rpc_engine::BudgetPlan;
 pub use principal::{Principal, UsageBook};
-pub use records::{Records, StoredSession};
+pub use records::{Records, StoredSession, WaitingRunFile};
 pub use registry::{OpenSession, SessionHost, SessionSource};
 pub use session_handle::{
     Attach, Attached, ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits,
-    SessionRequest,
+    SessionRequest, Unattended, UnattendedAction,
 };
-pub use session_task::start as start_session;
+pub use session_task::{SessionSinks, start as start_session};
 pub use shared_sessions::SharedSessions;
 pub use socket_file::SocketFile;
 pub use tls::Certificate;

@@ -68,6 +68,8 @@ pub struct Metrics {
     violations: Counter,
     strangers: Gauge,
     strangers_closed: Family<ReasonLabel, Counter>,
+    notices: Family<StateLabel, Counter>,
+    owned_files: Gauge,
 }
 
 /// A connection that is counted until it is dropped.
@@ -99,6 +101,8 @@ impl Metrics {
             violations: Counter::default(),
             strangers: Gauge::default(),
             strangers_closed: Family::default(),
+            notices: Family::default(),
+            owned_files: Gauge::default(),
         };
         let registry = &mut new.registry;
         registry.register("sessions", "Sessions by state", new.sessions.clone());
@@ -145,6 +149,12 @@ impl Metrics {
             "Such connections that were closed",
             new.strangers_closed.clone(),
         );
+        registry.register("notices", "Notices for --webhook, by what became of them", new.notices.clone());
+        registry.register(
+            "owned_files",
+            "Files of sessions whose owners are noted, of sessions that are open or were",
+            new.owned_files.clone(),
+        );
         new
     }
 
@@ -156,6 +166,7 @@ impl Metrics {
             let label = StateLabel { state: status.as_str() };
             self.sessions.get_or_create(&label).set(i64::try_from(count).unwrap_or(i64::MAX));
         }
+        self.owned_files.set(i64::try_from(host.source.owners.count()).unwrap_or(i64::MAX));
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = encode(&mut text, &self.registry);
@@ -254,6 +265,11 @@ impl Metrics {
             StrangerEvent::Late => drop(closed("late")),
             StrangerEvent::Displaced => drop(closed("displaced")),
         }
+    }
+
+    /// Counts a notice.
+    pub fn notice(&self, state: &'static str) {
+        self.notices.get_or_create(&StateLabel { state }).inc();
     }
 
     /// Counts a refusal.

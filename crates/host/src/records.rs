@@ -1,7 +1,8 @@
 //! Which sessions are open, kept in files so that a restart brings them back.
 
 use super::{open_request::OpenRequest, session_handle::Resumption};
-use pi_rpc_files::regular_files;
+use pi_rpc_engine::WaitingRun;
+use pi_rpc_files::{private_files, regular_files};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, TryLockError},
@@ -28,6 +29,9 @@ pub struct StoredSession {
     pub opened_at: u64,
     /// What it goes on with; `None`: its process did not live to write it out.
     pub resumption: Option<Resumption>,
+    /// Its run, if that waits for a permission.
+    #[serde(skip)]
+    pub waiting: Option<Box<WaitingRun>>,
 }
 
 /// A session gets this many numbers before those of its next process begin, if it was not written out: no client must take a
@@ -38,8 +42,8 @@ impl StoredSession {
     /// What it goes on with.
     pub fn resumption(&self) -> Resumption {
         let range = self.opened_at / SEQUENCE_RANGE;
-        let lost = || Resumption { sequence: (range + 1) * SEQUENCE_RANGE, clients: Vec::new() };
-        self.resumption.clone().unwrap_or_else(lost)
+        let lost = || Resumption { sequence: (range + 1) * SEQUENCE_RANGE, ..Resumption::default() };
+        Resumption { waiting: self.waiting.clone(), ..self.resumption.clone().unwrap_or_else(lost) }
     }
 }
 
@@ -82,7 +86,11 @@ impl Records {
             // One file that cannot be read costs its session alone, whose own file is still there.
             let read = regular_files::read(&path, regular_files::SERVER_FILE);
             match read.and_then(|text| serde_json::from_slice(&text).map_err(io::Error::from)) {
-                Ok(session) => sessions.push(session),
+                Ok(session) => {
+                    let mut session: StoredSession = session;
+                    session.waiting = WaitingRunFile::of(folder, &session.id).read();
+                    sessions.push(session);
+                }
                 Err(error) => tracing::error!("{}: {error}; the session is not brought back", path.display()),
             }
         }
@@ -105,9 +113,79 @@ impl Records {
     pub fn remove(&self, id: &str) {
         // There is none of a session without a file.
         let _ = fs::remove_file(self.file(id));
+        self.waiting_run(id).discard();
+    }
+
+    /// The file for the run of a session that waits for a permission.
+    pub fn waiting_run(&self, id: &str) -> WaitingRunFile {
+        WaitingRunFile::of(&self.folder, id)
     }
 
     fn file(&self, id: &str) -> PathBuf {
         self.folder.join(format!("{id}.json"))
+    }
+}
+
+/// The file in which a session notes its run while that waits for a permission.
+///
+/// It is written before clients are asked, and gone before anything that was asked about begins: a run that is read from it has
+/// done nothing of that.
+#[derive(Debug)]
+pub struct WaitingRunFile {
+    path: PathBuf,
+    /// What is in the file, as far as this process knows.
+    noted: Option<WaitingRun>,
+}
+
+impl WaitingRunFile {
+    fn of(folder: &Path, id: &str) -> Self {
+        Self { path: folder.join(format!("{id}.waiting")), noted: None }
+    }
+
+    /// What the last process has noted. A file that cannot be read counts as none: the run is then closed as any that was cut.
+    fn read(&self) -> Option<Box<WaitingRun>> {
+        let read = regular_files::read(&self.path, regular_files::SERVER_FILE);
+        match read.and_then(|text| serde_json::from_slice(&text).map_err(io::Error::from)) {
+            Ok(waiting) => Some(waiting),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                tracing::error!("{}: {error}; its run is not continued", self.path.display());
+                None
+            }
+        }
+    }
+
+    /// Notes the run, or that none waits.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system: what was noted before may still be there.
+    pub fn note(&mut self, waiting: Option<WaitingRun>) -> io::Result<()> {
+        if self.noted == waiting {
+            return Ok(());
+        }
+        match &waiting {
+            Some(waiting) => {
+                let new = self.path.with_extension("waiting.new");
+                private_files::write(&new, &serde_json::to_string(waiting)?)?;
+                fs::rename(new, &self.path)?;
+            }
+            None => match fs::remove_file(&self.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            },
+        }
+        self.noted = waiting;
+        Ok(())
+    }
+
+    /// Takes up what the last process has noted, so that it is removed in time.
+    pub fn adopt(&mut self, waiting: Option<&WaitingRun>) {
+        self.noted = waiting.cloned();
+    }
+
+    fn discard(&self) {
+        // There is none where nothing waits.
+        let _ = fs::remove_file(&self.path);
     }
 }

@@ -416,7 +416,11 @@ impl SessionHost {
     /// Whether a session runs, or is being opened or closed.
     pub fn is_busy(&self) -> bool {
         use SessionStatus::{Closing, Opening, Running};
-        self.run_here().iter().any(|status| matches!(status, Opening | Running | Closing))
+        let is_active = |status: SessionStatus| matches!(status, Opening | Running | Closing);
+        let own = self.sessions().iter().any(|(id, entry)| {
+            !matches!(entry, Entry::Shared(_)) && !entry.only_waits() && is_active(entry.listed(id).status)
+        });
+        own || self.shared.iter().flat_map(|shared| shared.run_here()).any(is_active)
     }
 
     /// What the sessions that this process runs are doing.

@@ -71,7 +71,10 @@ impl Entry {
                 session_path: Some(text(&session.path)),
                 cwd: text(&session.directory),
                 name: session.name.clone(),
-                status: SessionStatus::Idle,
+                status: match session.waiting {
+                    Some(_) => SessionStatus::Running,
+                    None => SessionStatus::Idle,
+                },
             },
             Self::Open { handle, .. } | Self::Shared(handle) => {
                 let info = handle.info.borrow();
@@ -84,6 +87,15 @@ impl Entry {
                     status: info.status,
                 }
             }
+        }
+    }
+
+    /// Whether its run only waits for a permission, so that the process may be replaced at any time.
+    pub fn only_waits(&self) -> bool {
+        match self {
+            Self::Open { handle, .. } | Self::Shared(handle) => handle.info.borrow().only_waits,
+            Self::Stored { session, .. } => session.waiting.is_some(),
+            Self::Opening { .. } => false,
         }
     }
 

@@ -7,11 +7,11 @@ use super::{
     other_server::OtherSessionOptions,
     other_session,
     principal::Principal,
-    records::StoredSession,
+    records::{StoredSession, WaitingRunFile},
     registry::SessionHost,
     registry_entry::Entry,
     session_handle::{Resumption, SessionEnd, SessionHandle},
-    session_task,
+    session_task::{self, SessionSinks},
 };
 use pi_rpc_server::SessionOptions;
 use std::sync::Arc;
@@ -23,31 +23,43 @@ impl SessionHost {
         id: String,
         request: OpenRequest,
         owner: Arc<Principal>,
-        resumption: Resumption,
+        mut resumption: Resumption,
         closes_cut_run: bool,
     ) -> Result<SessionHandle, HostError> {
-        let source = self.source.clone();
-        let options = tokio::task::spawn_blocking(move || match &source.other {
-            Some(other) => other.prepare(&request, &source.owners).map(Options::OfOther),
+        let (source, left) = (self.source.clone(), resumption.waiting.take());
+        let opened = tokio::task::spawn_blocking(move || match &source.other {
+            Some(other) => other.prepare(&request, &source.owners).map(|options| (Options::OfOther(options), None)),
             None => {
                 let mut options = (source.open)(request)?;
-                if closes_cut_run {
+                let tree = options.session.as_ref().and_then(|session| session.tree.as_ref());
+                let messages = tree.map(|tree| tree.context().messages).unwrap_or_default();
+                let is_left = left.is_some();
+                let fits = left.filter(|left| left.fits(&messages));
+                if fits.is_none() && (closes_cut_run || is_left) {
                     options.close_cut_run().map_err(HostError::OpenFailed)?;
                 }
-                Ok(Options::Own(Box::new(options)))
+                Ok((Options::Own(Box::new(options)), fits))
             }
         });
-        let options = options.await.map_err(|error| HostError::OpenFailed(error.to_string())).flatten()?;
+        let opened = opened.await.map_err(|error| HostError::OpenFailed(error.to_string())).flatten();
+        let (options, waiting) = opened?;
+        resumption.waiting = waiting;
         match (options, &self.source.other) {
             (Options::OfOther(options), Some(other)) => {
                 let files = self.source.owners.of(owner.clone());
                 other_session::start(id, other, options, self.limits, (owner, files), resumption)
             }
             (Options::Own(options), _) => {
-                Ok(session_task::start(id, *options, self.limits, owner, resumption, None))
+                let sinks = SessionSinks::noted(self.waiting_file(&id));
+                Ok(session_task::start(id, *options, self.limits, owner, resumption, sinks))
             }
             (Options::OfOther(_), None) => Err(HostError::OpenFailed("there is no other server".to_owned())),
         }
+    }
+
+    /// The file in which the session with this handle notes the run that waits for a permission.
+    fn waiting_file(&self, id: &str) -> Option<WaitingRunFile> {
+        self.records.as_ref().map(|records| records.waiting_run(id))
     }
 
     /// Notes what becomes of an open session, until it has ended.
@@ -166,6 +178,7 @@ fn stored_session(
         directory: info.directory.clone(),
         name: info.name.as_deref().map(recorded_name),
         opened_at,
+        waiting: resumption.as_ref().and_then(|resumption| resumption.waiting.clone()),
         resumption,
     })
 }

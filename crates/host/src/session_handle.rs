@@ -5,6 +5,7 @@ use super::{
     principal::Principal,
     watcher::{ClientId, WatcherQueue},
 };
+use pi_rpc_engine::WaitingRun;
 use pi_rpc_protocol::{Dialect, SessionEndedEvent, SessionState, SessionStatus};
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -42,12 +43,15 @@ pub enum SessionRequest {
 }
 
 /// What a session goes on with, besides its file, when it is opened again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resumption {
     /// The number of its last frame.
     pub sequence: u64,
     /// Its clients: what names each, and the lines received from it.
     pub clients: Vec<(String, u64)>,
+    /// Its run, if that waits for a permission. On disk it has a file of its own, which is gone before the run goes on.
+    #[serde(skip)]
+    pub waiting: Option<Box<WaitingRun>>,
 }
 
 /// How a session has ended.
@@ -100,6 +104,8 @@ pub struct SessionInfo {
     pub name: Option<String>,
     /// What the session is doing.
     pub status: SessionStatus,
+    /// Whether its run only waits for a permission, and goes on in another process if this one ends.
+    pub only_waits: bool,
 }
 
 /// The connection to a session's task.
@@ -134,6 +140,43 @@ pub struct SessionLimits {
     pub kept_output: usize,
     /// How long an idle session keeps them; then one without clients is written out, if its file has all of it.
     pub kept_idle: Duration,
+    /// What becomes of a run that waits for a permission while no client is there.
+    pub unattended: Unattended,
+}
+
+/// What becomes of a run that waits for a permission while no client is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Unattended {
+    /// What is done.
+    pub action: UnattendedAction,
+    /// How long nobody must have been there.
+    pub after: Duration,
+}
+
+/// What is done with a run that waits for a permission while no client is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnattendedAction {
+    /// It waits.
+    #[default]
+    Wait,
+    /// It waits, and leaves memory until a client comes.
+    Park,
+    /// The call is denied, and the run goes on.
+    Deny,
+    /// The run is aborted.
+    Stop,
+}
+
+impl Default for Unattended {
+    fn default() -> Self {
+        Self { action: UnattendedAction::Wait, after: Duration::from_secs(300) }
+    }
+}
+
+impl UnattendedAction {
+    /// All, as they are written.
+    pub const ALL: [(&str, Self); 4] =
+        [("wait", Self::Wait), ("park", Self::Park), ("deny", Self::Deny), ("stop", Self::Stop)];
 }
 
 impl SessionHandle {

@@ -4,9 +4,11 @@ use super::{
     field_lengths,
     journal::Journal,
     metrics::METRICS,
+    notices,
     outlet::Outlet,
     permission::{SessionOwner, permit},
     principal::{Principal, SessionFacts, SessionPlace, calls_model},
+    records::WaitingRunFile,
     request_ids::RequestIds,
     session_clients::{AttachedClient, SessionClients},
     session_handle::{
@@ -15,7 +17,7 @@ use super::{
     },
     watcher::{ClientId, WatcherMessage},
 };
-use pi_rpc_engine::Input;
+use pi_rpc_engine::{Input, WaitingRun};
 use pi_rpc_protocol::{
     AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, Inbound, LineError, RpcCommand,
     SessionEndedEvent, SessionStatus,
@@ -28,6 +30,7 @@ use std::{
 };
 use tokio::sync::{mpsc, watch};
 use tracing::Instrument as _;
+use waiting::{answers_dialog, begins_call, forget_waiting_run, note_waiting_run, notice, opens_dialog};
 
 /// Lines of clients that wait for the session.
 const LINE_CAPACITY: usize = 64;
@@ -57,6 +60,14 @@ struct SessionTask {
     clients: SessionClients,
     /// Where frames go in place of connections.
     outlet: Option<Outlet>,
+    /// The run that another process has left, until commands are served.
+    left: Option<Box<WaitingRun>>,
+    /// Where the run is noted while it waits for a permission.
+    waiting_file: Option<WaitingRunFile>,
+    /// Since when it waits while no client is there.
+    unattended_since: Option<Instant>,
+    /// Whether it leaves memory with a run that waits.
+    is_parked: bool,
     /// Dialogs that were open after the last input.
     dialogs: Vec<String>,
     /// Bytes of lines since the engine had no command left.
@@ -68,6 +79,22 @@ struct SessionTask {
     is_resumable: bool,
 }
 
+/// Where a session puts what is not for its connections.
+#[derive(Default)]
+pub struct SessionSinks {
+    /// Where frames go in place of connections.
+    pub outlet: Option<Outlet>,
+    /// Where its run is noted while it waits for a permission.
+    pub waiting_file: Option<WaitingRunFile>,
+}
+
+impl SessionSinks {
+    /// Those of a session with connections.
+    pub const fn noted(waiting_file: Option<WaitingRunFile>) -> Self {
+        Self { outlet: None, waiting_file }
+    }
+}
+
 /// Starts a session, a new one or one that goes on. It has ended once `ended` of the handle has a value.
 pub fn start(
     id: String,
@@ -75,10 +102,10 @@ pub fn start(
     limits: SessionLimits,
     owner: Arc<Principal>,
     resumption: Resumption,
-    outlet: Option<Outlet>,
+    sinks: SessionSinks,
 ) -> SessionHandle {
     let (dialect, max_queue) = (options.dialect, options.limits.queue as u64);
-    let task = SessionTask::new(id.clone(), options, limits, owner.clone(), resumption, outlet);
+    let task = SessionTask::new(id.clone(), options, limits, owner.clone(), resumption, sinks);
     let directory = task.directory.clone();
     let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
     let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
@@ -115,9 +142,10 @@ impl SessionTask {
         limits: SessionLimits,
         owner: Arc<Principal>,
         resumption: Resumption,
-        outlet: Option<Outlet>,
+        SessionSinks { outlet, mut waiting_file }: SessionSinks,
     ) -> Box<Self> {
         let dialect = options.dialect;
+        waiting_file.iter_mut().for_each(|file| file.adopt(resumption.waiting.as_deref()));
         let clients = SessionClients::new(resumption.clients, &owner);
         // Connections do not hold the session up; there is nothing to pause for.
         let (open_gate, opened) = watch::channel(true);
@@ -135,6 +163,10 @@ impl SessionTask {
             clients,
             owner,
             outlet,
+            left: resumption.waiting,
+            waiting_file,
+            unattended_since: None,
+            is_parked: false,
             dialogs: Vec::new(),
             unserved_bytes: 0,
             is_stopping: false,
@@ -156,12 +188,16 @@ impl SessionTask {
         info.send_replace(self.info(&directory));
         let mut burst = 0;
         let mut forgets_at = None;
-        while exit_reason.is_none() {
+        while exit_reason.is_none() && !self.is_parked {
             if self.runner.engine.unserved() == 0 {
                 self.unserved_bytes = 0;
             }
             if self.runner.engine.is_open() {
                 self.runner.tasks.extensions.mark_greeted();
+                // Before any client is there: it finds the run as it was.
+                if let Some(left) = self.left.take() {
+                    exit_reason = self.step(Some(Input::Resume(left)));
+                }
                 serves.send_if_modified(|serves| !std::mem::replace(serves, true));
             }
             burst += 1;
@@ -169,6 +205,7 @@ impl SessionTask {
                 burst = 0;
                 tokio::task::yield_now().await;
             }
+            let unattended_at = self.unattended_since.map(|since| since + self.limits.unattended.after);
             let reads = self.runner.engine.is_open() && self.unserved_bytes <= max_queue && !self.is_stopping;
             let input = tokio::select! {
                 biased;
@@ -183,6 +220,7 @@ impl SessionTask {
                     self.journal.clear();
                     None
                 }
+                () = until(unattended_at), if unattended_at.is_some() => self.on_unattended(),
             };
             // Steps of an answer and progress change nothing but the status.
             let is_progress = matches!(
@@ -199,19 +237,25 @@ impl SessionTask {
                 }
             }
             self.release_output();
+            self.watch_attendance();
             forgets_at = self.runner.engine.is_idle().then(|| Instant::now() + self.limits.kept_idle);
             if !is_progress || info.borrow().status != self.status() {
                 let now = self.info(&directory);
                 info.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
             }
         }
+        let waiting = if self.is_parked { self.runner.engine.waiting_run().map(Box::new) } else { None };
         let Self { id, runner, clients, journal, is_resumable, outlet, .. } = *self;
         if let Some(mut outlet) = outlet {
             outlet.release();
         }
         Box::pin(runner.end()).await;
         if is_resumable {
-            return SessionEnd::WrittenOut(Resumption { sequence: journal.last(), clients: clients.leave() });
+            return SessionEnd::WrittenOut(Resumption {
+                sequence: journal.last(),
+                clients: clients.leave(),
+                waiting,
+            });
         }
         let error = match exit_reason {
             Some(ExitReason::Refused(text) | ExitReason::Misused(text)) => Some(text),
@@ -225,8 +269,23 @@ impl SessionTask {
 
     /// Lets the engine handle an input, and distributes what it emits.
     fn step(&mut self, input: Option<Input>) -> Option<ExitReason> {
-        let Self { runner, journal, ids, clients, owner, has_spent, outlet, .. } = self;
+        let Self {
+            id, dialect, runner, journal, ids, clients, owner, has_spent, outlet, waiting_file, ..
+        } = self;
+        let mut deliver = |emission: Emission, line: Vec<u8>, to: Option<ClientId>| {
+            if let Some(outlet) = outlet {
+                return outlet.emit(&emission, line, to);
+            }
+            clients.push(&journal.push(emission, line, to));
+        };
+        // Behind a question that is to be noted first.
+        let mut held = Vec::new();
+        let mut notices = Vec::new();
         let mut emit = |emission: Emission| {
+            if begins_call(&emission) {
+                forget_waiting_run(waiting_file);
+            }
+            notices.extend(notice(&emission, dialect.base()));
             if let Some(dollars) = METRICS.observe(&emission) {
                 owner.spend(dollars, wall_ms());
                 *has_spent = true;
@@ -244,16 +303,21 @@ impl SessionTask {
                 }
                 Emission::Update(_) => {}
             }
-            if let Some(outlet) = outlet {
-                return outlet.emit(&emission, line, to);
+            match !held.is_empty() || opens_dialog(&emission) {
+                true => held.push((emission, line, to)),
+                false => deliver(emission, line, to),
             }
-            clients.push(&journal.push(emission, line, to));
         };
         let known = runner.violations();
         let exit_reason = match input {
             Some(input) => runner.handle(input, &mut emit),
             None => runner.execute(&mut emit),
         };
+        note_waiting_run(waiting_file, &runner.engine);
+        held.into_iter().for_each(|(emission, line, to)| deliver(emission, line, to));
+        for kind in notices {
+            notices::tell(kind, id, runner.engine.state().session_id);
+        }
         METRICS.violations(runner.violations() - known);
         for dollars in runner.take_unshown_usage().iter().filter_map(|usage| METRICS.count_usage(usage)) {
             owner.spend(dollars, wall_ms());
@@ -295,6 +359,10 @@ impl SessionTask {
         };
         if let Some(refusal) = self.refusal(&input, &principal) {
             input = Input::BadLine(refusal);
+        }
+        if answers_dialog(&input) && !forget_waiting_run(&mut self.waiting_file) {
+            // What is noted as open must not be executed.
+            return None;
         }
         self.ids.assign(&mut input, id);
         Some(input)
@@ -408,7 +476,8 @@ impl SessionTask {
             SessionRequest::WriteOut => {
                 self.is_stopping = true;
                 self.is_resumable = self.runner.engine.state().session_file.is_some();
-                Some(Input::Shutdown)
+                self.is_parked = self.is_resumable && self.runner.engine.only_waits();
+                (!self.is_parked).then_some(Input::Shutdown)
             }
         }
     }
@@ -437,6 +506,7 @@ impl SessionTask {
             directory: directory.to_owned(),
             name: facts.session_name,
             status: self.status(),
+            only_waits: !self.dialogs.is_empty() && engine.only_waits(),
         }
     }
 
@@ -451,3 +521,4 @@ impl SessionTask {
 
 #[cfg(test)]
 mod violations;
+mod waiting;

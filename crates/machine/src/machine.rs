@@ -295,6 +295,13 @@ impl<D: Carried> Machine<D> {
         self.restart_deadlines();
     }
 
+    /// Declares that another process has emitted the beginning of the open run: what it lists is not compared.
+    pub fn resume(&mut self) {
+        self.whole = false;
+        self.run_checks.iter_mut().for_each(RunChecks::mark_incomplete);
+        self.conversation_checks.iter_mut().for_each(|checks| checks.doubt());
+    }
+
     /// Restarts all deadlines, because something has held up the server: a dialog, or a host that did not read.
     pub fn restart_deadlines(&mut self) {
         if let (Some(conversation_checks), Some(now)) = (&mut self.conversation_checks, self.time) {

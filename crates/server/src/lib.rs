@@ -42,7 +42,7 @@
 //! #         tools: Vec::new(), spare_tools: Vec::new(), tool_selection: Default::default(), system_prompt: "".into(),
 //! #         extension_setup: Default::default(), node: None, built_in: None, chosen: true, name: None,
 //! #         place: pi_rpc_engine::SessionStorage::in_memory("/work"), session: None, store: Default::default(), files: None,
-//! #         file_guard: None, disk_timeout: None, limits: Default::default(), agent: None,
+//! #         file_guard: None, permissions: None, disk_timeout: None, limits: Default::default(), agent: None,
 //! #         login_access: LoginAccess {
 //! #             http: Default::default(), secrets: Default::default(), environment: Default::default(),
 //! #             auth_file: directory.join("auth.json"), device_id: None,
@@ -87,6 +87,7 @@ mod logins;
 mod models;
 mod outbox;
 mod page_file;
+mod permissions;
 mod print_mode;
 mod provider_call;
 mod provider_hooks;
@@ -107,6 +108,7 @@ pub use logins::LoginAccess;
 pub use models::{ModelLibrary, ScriptFileError, admits_model, scripted_name};
 pub use outbox::MAX_PENDING_BYTES;
 pub use page_file::write_page;
+pub use permissions::{PermissionFile, StoredPermission};
 pub use print_mode::{PrintFormat, PrintMode, PrintResult};
 pub use runner::{ExitReason, Runner, SessionOptions, seed, until, wall_ms};
 pub use serve::{Options, ServeError, Signals, serve, signal_status};

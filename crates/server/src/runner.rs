@@ -7,6 +7,7 @@ use super::{
     Agent, ModelLibrary, ToolEnvironment,
     disk::{Disk, FileGuard, Files, SessionFiles},
     logins::{self, LoginAccess},
+    permissions::PermissionFile,
     queries::{self, QueryAnswer},
     tasks::{ExtensionRuntimes, Tasks},
 };
@@ -70,6 +71,8 @@ pub struct SessionOptions {
     pub file_guard: Option<Arc<dyn FileGuard>>,
     /// How long the file system may take for a request; `None`: without a limit.
     pub disk_timeout: Option<Duration>,
+    /// Where permissions are kept that the user gives for good; `None`: they are for the session, and kept in memory.
+    pub permissions: Option<PermissionFile>,
     /// Bounds of queues, sessions and shell commands.
     pub limits: Limits,
     /// Where logins are stored, and how vendors are reached.
@@ -119,6 +122,7 @@ pub struct Runner {
     library: ModelLibrary,
     disk: Disk,
     access: LoginAccess,
+    permissions: Option<PermissionFile>,
     inputs: mpsc::Receiver<Input>,
     extension_inputs: ExtensionInputs,
     violations: u64,
@@ -162,6 +166,8 @@ impl Runner {
         }
         // A level that only the list of models names applies to new sessions.
         let named = library.level().filter(|_| options.chosen || options.session.is_none());
+        let extension_setup =
+            ExtensionSetup { stores_permissions: options.permissions.is_some(), ..options.extension_setup };
         let setup = Setup {
             dialect,
             models: library.choices().to_vec(),
@@ -181,7 +187,7 @@ impl Runner {
                     .selecting(options.tool_selection),
             },
             system_prompt: options.system_prompt,
-            extension_setup: options.extension_setup,
+            extension_setup,
             name: options.name,
             seed: seed(),
             checked: cfg!(debug_assertions),
@@ -195,6 +201,7 @@ impl Runner {
             library,
             disk,
             access,
+            permissions: options.permissions,
             inputs,
             extension_inputs,
             violations: 0,
@@ -235,8 +242,19 @@ impl Runner {
     /// Executes the outputs of the engine in order. Returns a reason if the session is to end.
     pub fn execute(&mut self, emit: &mut impl FnMut(Emission)) -> Option<ExitReason> {
         let mut exit_reason = None;
-        let Self { engine, tasks, clock, library, disk, access, violations, unshown_usage, warned, .. } =
-            self;
+        let Self {
+            engine,
+            tasks,
+            clock,
+            library,
+            disk,
+            access,
+            permissions,
+            violations,
+            unshown_usage,
+            warned,
+            ..
+        } = self;
         while let Some(output) = engine.poll() {
             match output {
                 Output::Emit(emission) => emit(emission),
@@ -317,6 +335,19 @@ impl Runner {
                         tracing::warn!("{warning}");
                     }
                     engine.handle(Input::ResourcesFound(Box::new(found.commands)), clock.now());
+                }
+                Output::FindPermission { subject, call } => {
+                    let is_covered = permissions.as_ref().is_some_and(|file| file.covers(*call));
+                    engine.handle(Input::PermissionFound { subject, is_covered }, clock.now());
+                }
+                Output::StorePermission(permission) => {
+                    let directory = &tasks.tool_environment.directory;
+                    let id = format!("{:016x}", seed());
+                    let stored =
+                        permissions.as_ref().map(|file| file.add(*permission, directory, id, wall_ms()));
+                    if let Some(Err(error)) = stored {
+                        tracing::error!("the permission is for this call alone: {error}");
+                    }
                 }
                 Output::ReadFile(path) => {
                     let ToolEnvironment { confinement, secrets, .. } = &tasks.tool_environment;

@@ -347,6 +347,9 @@ impl<'s> World<'s> {
                     let found = discover(&self.played.disk, &skills, &templates);
                     self.engine.handle(Input::ResourcesFound(Box::new(found)), at(self.now));
                 }
+                Output::FindPermission { .. } | Output::StorePermission(_) => {
+                    unreachable!("no permissions are stored")
+                }
                 Output::ReadFile(path) => {
                     let read = self.played.disk.read(&path);
                     self.engine.handle(Input::FileRead(read), at(self.now));

@@ -120,7 +120,14 @@ Many sessions (pi-rpc host):
   --multi-session              With --mode rpc: carry many sessions on stdin and stdout
   --keep-idle <SECONDS>        Keep an idle session's output so long; then one without clients leaves memory until one comes
                                (600)
-  --state <DIR>                Note open sessions there, so that a restart brings them back
+  --unattended <ACTION>        While no client is there and a run waits for a permission: wait; park (wait outside of
+                               memory); deny the call; stop the run (wait)
+  --unattended-after <SECONDS> Do that after so long (300)
+  --webhook <URL>              Send a signed notice there when a run is done and when a question waits, without its texts; the
+                               secret is in PI_RPC_WEBHOOK_SECRET
+  --webhook-secret-file <FILE> Read the secret from this file
+  --webhook-private            Let the URL be of a private network, or begin with http://
+  --state <DIR>                Note open sessions there, so that a restart brings them back, with open questions
   --kept-output <BYTES>        Keep so much of each session's output for clients that come back (4 MiB)
   --nats <URLS>                Share the sessions with other hosts, by NATS with JetStream at nats://HOST:PORT,…
   --nats-credentials <FILE>    Log in to NATS with this file of credentials

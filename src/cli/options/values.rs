@@ -4,6 +4,7 @@ use super::{LogFormat, Mode, Refusal};
 use crate::cli::{USAGE, USAGE_OF_PI, tool_selection::check_tool_list, unknown_dialect};
 use lexopt::ValueExt as _;
 use pi_rpc_files::secrets::check_passed;
+use pi_rpc_host::UnattendedAction;
 use pi_rpc_protocol::{Dialect, DialectVersion};
 use pi_rpc_server::Hazard;
 use pi_rpc_session_store::SyncPolicy;
@@ -138,6 +139,12 @@ pub fn seconds(option: &str, text: &str) -> Result<u64, Refusal> {
     let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let millis = time.and_then(|time| u64::try_from(time.as_micros().div_ceil(1000)).ok());
     millis.ok_or_else(|| Refusal(format!("{option} {text}: expected a number of seconds, 0 or above"), USAGE))
+}
+
+pub fn unattended(name: &str) -> Result<UnattendedAction, Refusal> {
+    let found = UnattendedAction::ALL.into_iter().find(|(known, _)| *known == name);
+    let refused = || Refusal(format!("--unattended {name}: expected wait, park, deny or stop"), USAGE);
+    found.map(|(_, action)| action).ok_or_else(refused)
 }
 
 pub fn sync(name: &str) -> Result<SyncPolicy, Refusal> {

@@ -20,7 +20,7 @@ use super::{
 };
 use pi_rpc_host::{
     ClientId, OpenSession, Outlet, OutletItem, Principal, Resumption, SessionEnd, SessionHandle,
-    SessionLimits, SessionRequest, UsageBook, start_session,
+    SessionLimits, SessionRequest, SessionSinks, UsageBook, start_session,
 };
 use pi_rpc_protocol::{MultiSessionErrorCode, RequestId, RpcErrorResponse};
 use pi_rpc_session::{Notice, OpenedSession};
@@ -357,7 +357,8 @@ async fn start(
     options.files = Some(Box::new(EntryFiles { log, runtime: Handle::current() }));
     let outlet = Outlet::new(options.dialect, last, items, gate);
     let (owner, resumption) = (record.spec.principal(&context.usage), Resumption::default());
-    let handle = start_session(session.to_owned(), options, context.limits, owner, resumption, Some(outlet));
+    let sinks = SessionSinks { outlet: Some(outlet), ..SessionSinks::default() };
+    let handle = start_session(session.to_owned(), options, context.limits, owner, resumption, sinks);
     Ok((handle, runs_anywhere))
 }
 

@@ -13,6 +13,7 @@
 use crate::{
     extensions::{
         dialog::{Dialog, DialogOwner, MAX_DIALOGS, MAX_UNSHOWN_DIALOGS, WithheldDialog},
+        hook::Hook,
         host::{Context, ExtensionHost, ExtensionOutput},
     },
     io::{CallId, Output},
@@ -51,14 +52,52 @@ impl ExtensionHost {
         self.open_dialog(owner, request, due, context);
     }
 
-    /// Opens the consent dialog for the call at this place of the batch.
+    /// Opens the consent dialog for the call at this place of the batch. `id`: it was open in another process.
     pub fn request_call_consent(
         &mut self,
         at: usize,
         request: RpcExtensionUIRequest,
+        id: Option<String>,
         context: &mut Context<'_>,
     ) {
-        self.open_dialog(DialogOwner::Call(at), request, None, context);
+        let id = id.unwrap_or_else(|| ui_id(context));
+        self.open_dialog_as(id, DialogOwner::Call(at), request, None, context);
+    }
+
+    /// The id and the title of the consent dialog for the call at this place of the batch.
+    pub fn question_of_call(&self, at: usize) -> Option<(String, String)> {
+        self.dialogs.iter().find_map(|dialog| match (&dialog.owner, &dialog.request) {
+            (DialogOwner::Call(of), RpcExtensionUIRequest::Select(request)) if *of == at => {
+                Some((dialog.id.clone(), request.title.clone()))
+            }
+            _ => None,
+        })
+    }
+
+    /// The places of the calls that dialogs decide about: the engine's, or those of extensions that handle `tool_call`.
+    pub fn asked_calls(&self) -> impl Iterator<Item = usize> {
+        self.dialogs.iter().filter_map(|dialog| self.asked_call(dialog))
+    }
+
+    /// Closes the next dialog that decides about a call; `false` if there is none.
+    pub fn close_next_question(&mut self, context: &mut Context<'_>) -> bool {
+        let Some(id) = self.dialogs.iter().find(|it| self.asked_call(it).is_some()).map(|it| it.id.clone())
+        else {
+            return false;
+        };
+        self.close_next_dialog(|dialog| dialog.id == id, context)
+    }
+
+    fn asked_call(&self, dialog: &Dialog) -> Option<usize> {
+        if let DialogOwner::Call(at) = dialog.owner {
+            return Some(at);
+        }
+        let DialogOwner::Extension { origin: Some(origin), .. } = dialog.owner else { return None };
+        let hook = self.requests.get(&origin)?.hook()?;
+        match &self.hooks.get(&hook)?.hook {
+            Hook::ToolCall { at, .. } => Some(*at),
+            _ => None,
+        }
     }
 
     /// Opens the dialog by which the host is asked whether a run goes on beyond a limit.
@@ -128,11 +167,22 @@ impl ExtensionHost {
     fn open_dialog(
         &mut self,
         owner: DialogOwner,
-        mut request: RpcExtensionUIRequest,
+        request: RpcExtensionUIRequest,
         due: Option<Duration>,
         context: &mut Context<'_>,
     ) {
         let id = ui_id(context);
+        self.open_dialog_as(id, owner, request, due, context);
+    }
+
+    fn open_dialog_as(
+        &mut self,
+        id: String,
+        owner: DialogOwner,
+        mut request: RpcExtensionUIRequest,
+        due: Option<Duration>,
+        context: &Context<'_>,
+    ) {
         request.set_id(id.clone());
         let dialog = Dialog { id, request: request.clone(), owner, due };
         if let Some(origin) = dialog.origin().and_then(|origin| self.requests.get_mut(&origin)) {

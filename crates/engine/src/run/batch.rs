@@ -41,6 +41,19 @@ pub struct CallSlot {
     pub changed: Option<JsonObject>,
     /// Who waits for the result; `None`: the model.
     pub nesting: Option<NestedSlot>,
+    /// What another process has done for the call before this one went on with the run.
+    pub before: CallBefore,
+}
+
+/// What another process has done for a call that has not begun.
+#[derive(Debug, Default)]
+pub struct CallBefore {
+    /// It has emitted `tool_execution_start`.
+    pub is_announced: bool,
+    /// The call was permitted, with the arguments of the model.
+    pub is_permitted: bool,
+    /// The id and the title of the dialog that asked for consent.
+    pub question: Option<(String, String)>,
 }
 
 /// What a call belongs to that a tool has made.
@@ -60,7 +73,7 @@ pub struct NestedSlot {
 
 impl CallSlot {
     /// A call that has not begun.
-    pub const fn new(call: ToolCall) -> Self {
+    pub fn new(call: ToolCall) -> Self {
         Self {
             call,
             stage: CallStage::Waiting,
@@ -69,6 +82,7 @@ impl CallSlot {
             prepared: None,
             changed: None,
             nesting: None,
+            before: CallBefore::default(),
         }
     }
 }

@@ -20,3 +20,4 @@ pub(super) mod state;
 pub(super) mod summaries;
 pub(super) mod summarize;
 pub(super) mod turns;
+pub(super) mod waiting_run;

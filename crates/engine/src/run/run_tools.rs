@@ -332,6 +332,9 @@ impl Engine {
 
     /// Emits `tool_execution_start` of a call.
     pub(crate) fn emit_call_start(&mut self, at: usize) {
+        if self.slot(at).is_some_and(|slot| std::mem::take(&mut slot.before.is_announced)) {
+            return self.replay_call_start(at);
+        }
         let Some(call) = self.slot(at).map(|slot| slot.call.clone()) else { return };
         self.emit_event(ToolExecutionStartEvent {
             tool_call_id: call.id,

@@ -31,6 +31,7 @@ impl Engine {
             | Input::ResourcesFound(_)
             | Input::FileRead(_)
             | Input::QueryAnswered { .. }
+            | Input::PermissionFound { .. }
             | Input::ProviderChanged(_)
             | Input::ModelSelected(_)
             | Input::ModelsReloaded(_)

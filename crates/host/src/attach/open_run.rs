@@ -8,6 +8,7 @@ use pi_rpc_protocol::{
     AgentToolResult, AssistantMessage, Base, Check as _, Dialect, Encoder, MessageEndEvent, Outbound,
     SessionSnapshotEvent, ToolExecutionEndEvent, ToolResultMessage, TurnEndEvent, from_slice,
 };
+use std::collections::VecDeque;
 
 /// A call that has begun: its id, its tool, and the call that has made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +27,42 @@ pub struct OpenRun {
     has_turn: bool,
     message: Option<AgentMessage>,
     calls: Vec<OpenCall>,
+    /// The ids of the dialogs that were opened last.
+    dialogs: VecDeque<String>,
 }
 
+/// The most dialogs that are remembered.
+const MAX_DIALOGS: usize = 256;
+
 impl OpenRun {
+    /// Whether the frame opens a dialog that the client knows: a host that goes on with the run asks the same question.
+    pub fn repeats_dialog(&mut self, frame: &str) -> bool {
+        if !frame.starts_with(r#"{"type":"extension_ui_request""#) {
+            return false;
+        }
+        let Ok(Outbound::ExtensionUIRequest(request)) = from_slice(frame.as_bytes()) else { return false };
+        request.kind().is_dialog() && self.knows(request.id())
+    }
+
+    /// Whether the dialog was opened before; from now on it was.
+    fn knows(&mut self, id: &str) -> bool {
+        if self.dialogs.iter().any(|known| known == id) {
+            return true;
+        }
+        self.dialogs.push_back(id.to_owned());
+        if self.dialogs.len() > MAX_DIALOGS {
+            self.dialogs.pop_front();
+        }
+        false
+    }
+
+    /// The frames, without line feeds, of the open dialogs that the client does not know.
+    pub fn missed_dialogs(&mut self, snapshot: &SessionSnapshotEvent, dialect: Dialect) -> Vec<Vec<u8>> {
+        let missed: Vec<_> = snapshot.dialogs.iter().filter(|dialog| !self.knows(dialog.id())).collect();
+        let frames = missed.into_iter().map(|dialog| Outbound::ExtensionUIRequest(dialog.clone()));
+        frames.map(|frame| encode_frame(frame, dialect.base())).collect()
+    }
+
     /// Follows a frame, without its line feed.
     pub fn follow(&mut self, frame: &str) {
         use AgentSessionEvent as It;
@@ -61,7 +95,9 @@ impl OpenRun {
         if snapshot.state.is_streaming {
             return Vec::new();
         }
-        let Self { has_run, is_unsettled, has_turn, message, calls } = std::mem::take(self);
+        let dialogs = std::mem::take(&mut self.dialogs);
+        let Self { has_run, is_unsettled, has_turn, message, calls, .. } =
+            std::mem::replace(self, Self { dialogs, ..Self::default() });
         let base = dialect.base();
         let begins = snapshot.messages.iter().rposition(|message| matches!(message, AgentMessage::User(_)));
         let messages = snapshot.messages[begins.unwrap_or_default()..].to_vec();
@@ -141,7 +177,10 @@ fn end_of(call: OpenCall, messages: &[AgentMessage]) -> ToolExecutionEndEvent {
 }
 
 fn encode(event: AgentSessionEvent, base: Base) -> Vec<u8> {
-    let mut frame = Outbound::AgentSessionEvent(event);
+    encode_frame(Outbound::AgentSessionEvent(event), base)
+}
+
+fn encode_frame(mut frame: Outbound, base: Base) -> Vec<u8> {
     frame.fit(base);
     let mut line = Vec::new();
     Encoder::encode_frame(&frame, &mut line);

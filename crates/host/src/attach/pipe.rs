@@ -220,7 +220,9 @@ impl Pipe {
                         Received::Frame(frame) => {
                             self.sequence = self.sequence.map(|last| last + 1);
                             self.open.follow(&frame);
-                            self.write(frame.into_bytes()).await?;
+                            if !self.open.repeats_dialog(&frame) {
+                                self.write(frame.into_bytes()).await?;
+                            }
                         }
                         Received::Control(control) => match *control {
                             ConnectionControl::Attached(attached) => {
@@ -318,6 +320,9 @@ impl Pipe {
         self.sequence = Some(snapshot.sequence);
         let Some(dialect) = self.dialect else { return Ok(()) };
         for frame in self.open.close(snapshot, dialect) {
+            self.write(frame).await?;
+        }
+        for frame in self.open.missed_dialogs(snapshot, dialect) {
             self.write(frame).await?;
         }
         tracing::warn!("{}: frames are missing; the session goes on", self.host());

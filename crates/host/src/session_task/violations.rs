@@ -1,6 +1,7 @@
 //! A violation of our own shows in the metrics, in every build.
 
 use super::*;
+use crate::session_handle::Unattended;
 use pi_rpc_engine::{Modes, SessionStorage};
 use pi_rpc_server::{LoginAccess, ModelLibrary, ToolEnvironment};
 use std::time::Duration;
@@ -26,6 +27,7 @@ fn options(dialect: Dialect, directory: PathBuf) -> SessionOptions {
         store: Default::default(),
         files: None,
         file_guard: None,
+        permissions: None,
         disk_timeout: None,
         limits: Default::default(),
         agent: None,
@@ -54,11 +56,16 @@ fn options(dialect: Dialect, directory: PathBuf) -> SessionOptions {
 #[tokio::test]
 async fn violation_is_counted() {
     let directory = tempfile::tempdir().unwrap();
-    let limits =
-        SessionLimits { max_frame: 1 << 20, kept_output: 1 << 20, kept_idle: Duration::from_secs(60) };
+    let limits = SessionLimits {
+        max_frame: 1 << 20,
+        kept_output: 1 << 20,
+        kept_idle: Duration::from_secs(60),
+        unattended: Unattended::default(),
+    };
     let options = options(Dialect::Pi, directory.path().to_owned());
     let (owner, resumption) = (Principal::local(), Resumption::default());
-    let mut task = SessionTask::new("s1".to_owned(), options, limits, owner, resumption, None);
+    let mut task =
+        SessionTask::new("s1".to_owned(), options, limits, owner, resumption, SessionSinks::default());
     task.step(None);
     let before = METRICS.count_of_violations();
     // No client can use an id twice: `RequestIds` gives each command its own. Here the state answers the open `bash`.

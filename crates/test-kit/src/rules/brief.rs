@@ -133,6 +133,9 @@ impl Watcher for Brief {
                     self.shell_end = Some((shell, end.clone()));
                 }
             }
+            Input::Resume(_) | Input::DenyQuestions | Input::PermissionFound { .. } => {
+                return Err("nothing waits for a permission here".to_owned());
+            }
             Input::Time => {}
             Input::Stored
             | Input::StoreFailed(_)
@@ -237,6 +240,8 @@ impl Watcher for Brief {
             | Output::ProviderHookCompleted { .. }
             | Output::AgentDialogClosed { .. }
             | Output::FindResources { .. }
+            | Output::FindPermission { .. }
+            | Output::StorePermission(_)
             | Output::ReadFile(_) => Err("nothing is extended here".to_owned()),
             Output::Violation(violation) => Err(format!("the machine objects: {violation}")),
             Output::Exit => {

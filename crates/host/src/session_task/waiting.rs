@@ -1,0 +1,108 @@
+//! A run that waits for a permission: noted while it does, and what becomes of it where nobody is there.
+
+use super::{NO_CLIENT, SessionTask};
+use crate::{
+    notices::{self, NoticeKind},
+    records::WaitingRunFile,
+    session_handle::UnattendedAction,
+};
+use pi_rpc_engine::{Engine, Input};
+use pi_rpc_protocol::{
+    AbortCommand, AgentSessionEvent, AgentSessionEventKind, Base, Emission, Inbound, Outbound,
+};
+use std::time::Instant;
+
+impl SessionTask {
+    /// Looks since when a permission is asked for while no client is there.
+    pub(super) fn watch_attendance(&mut self) {
+        // Of a session with an outlet, others know the clients.
+        let is_attended = self.outlet.is_some() || self.clients.is_watched();
+        let waits = self.limits.unattended.action != UnattendedAction::Wait
+            && !is_attended
+            && !self.is_stopping
+            && self.runner.engine.asks_permission();
+        match waits {
+            true => drop(self.unattended_since.get_or_insert_with(Instant::now)),
+            false => self.unattended_since = None,
+        }
+    }
+
+    /// Does what is set for a run that has waited for long enough while no client was there. Returns the input for that.
+    pub(super) fn on_unattended(&mut self) -> Option<Input> {
+        self.unattended_since = None;
+        match self.limits.unattended.action {
+            UnattendedAction::Wait => None,
+            UnattendedAction::Park => {
+                let has_file = self.runner.engine.state().session_file.is_some();
+                self.is_parked = has_file && self.runner.engine.only_waits();
+                self.is_resumable |= self.is_parked;
+                None
+            }
+            UnattendedAction::Deny => {
+                tracing::info!("session {}: nobody is there, so that what was asked is denied", self.id);
+                Some(Input::DenyQuestions)
+            }
+            UnattendedAction::Stop => {
+                tracing::info!(
+                    "session {}: nobody is there to be asked, so that its run is aborted",
+                    self.id
+                );
+                let mut input = Input::Frame(Box::new(Inbound::Command(AbortCommand { id: None }.into())));
+                self.ids.assign(&mut input, NO_CLIENT);
+                Some(input)
+            }
+        }
+    }
+}
+
+/// Notes the run that waits for a permission, or that none does.
+pub(super) fn note_waiting_run(file: &mut Option<WaitingRunFile>, engine: &Engine) {
+    let Some(file) = file else { return };
+    let waiting = if engine.asks_permission() { engine.waiting_run() } else { None };
+    if let Err(error) = file.note(waiting) {
+        tracing::error!("a restart will not bring the open question back: {error}");
+    }
+}
+
+/// Notes that what was asked about may begin. `false`: that cannot be noted.
+pub(super) fn forget_waiting_run(file: &mut Option<WaitingRunFile>) -> bool {
+    let noted = file.as_mut().map_or(Ok(()), |file| file.note(None));
+    noted.inspect_err(|error| tracing::error!("an answer is left out: {error}")).is_ok()
+}
+
+/// Whether the input may answer an open question.
+pub(super) fn answers_dialog(input: &Input) -> bool {
+    matches!(input, Input::Frame(frame) if matches!(**frame, Inbound::ExtensionUIResponse(_)))
+}
+
+/// Whether the emission opens a dialog.
+pub(super) fn opens_dialog(emission: &Emission) -> bool {
+    matches!(frame(emission), Some(Outbound::ExtensionUIRequest(request)) if request.kind().is_dialog())
+}
+
+/// Whether a tool call may begin after the emission.
+pub(super) fn begins_call(emission: &Emission) -> bool {
+    matches!(frame(emission), Some(Outbound::AgentSessionEvent(AgentSessionEvent::ToolExecutionStart(_))))
+}
+
+/// What is told of the emission to whoever is not connected.
+pub(super) fn notice(emission: &Emission, base: Base) -> Option<NoticeKind> {
+    match frame(emission).filter(|_| notices::are_taken())? {
+        Outbound::ExtensionUIRequest(request) if request.kind().is_dialog() => {
+            Some(NoticeKind::QuestionWaits(request.id().to_owned()))
+        }
+        Outbound::AgentSessionEvent(AgentSessionEvent::AgentSettled(_)) => Some(NoticeKind::RunDone),
+        Outbound::AgentSessionEvent(AgentSessionEvent::AgentEnd(end)) => {
+            let settles = AgentSessionEventKind::AgentSettled.is_in(base);
+            (!settles && end.will_retry != Some(true)).then_some(NoticeKind::RunDone)
+        }
+        _ => None,
+    }
+}
+
+const fn frame(emission: &Emission) -> Option<&Outbound> {
+    match emission {
+        Emission::Frame(frame) | Emission::Line { frame, .. } => Some(frame),
+        Emission::Update(_) => None,
+    }
+}
