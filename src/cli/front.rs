@@ -59,7 +59,14 @@ pub fn run(options: Options) -> ExitCode {
     };
     let arguments = options.command.get(1..).unwrap_or_default();
     let Options { speak: client, server_dialect: server, host_tools, .. } = options;
-    match server::run(server::Options { program: &program, arguments, server, client, host_tools, depth: None }) {
+    match server::run(server::Options {
+        program: &program,
+        arguments,
+        server,
+        client,
+        host_tools,
+        depth: None,
+    }) {
         Ok(status) => ExitCode::from(status),
         Err(text) => refuse(&text, HARNESS),
     }

@@ -1,6 +1,9 @@
 //! `--backend rpc:DIALECT`: another's server behind each session of a host, and the options that reach it.
 
-use super::{USAGE, options::{HostOptions, Refusal}};
+use super::{
+    USAGE,
+    options::{HostOptions, Refusal},
+};
 use pi_rpc_host::OtherServer;
 use pi_rpc_protocol::Dialect;
 use std::{ffi::OsString, path::Path};
@@ -69,7 +72,8 @@ pub fn other_server(
 pub fn refuse_single(options: &HostOptions) -> Result<(), Refusal> {
     match options.other_server {
         Some(_) => {
-            let text = "--backend rpc: for sessions of pi-rpc host; pi-rpc front stands before a single server";
+            let text =
+                "--backend rpc: for sessions of pi-rpc host; pi-rpc front stands before a single server";
             Err(Refusal(text.to_owned(), USAGE))
         }
         None => Ok(()),

@@ -27,7 +27,14 @@ impl Conversation {
         fs::write(folder.path().join("script.json"), json!({ "turns": turns }).to_string()).unwrap();
         let mut line = command(binary(), folder.path());
         line.args(["front", "--speak", "xcsh", "--server-dialect", "pi-1", "--host-tools", "--"]);
-        line.arg(binary()).args(["serve", "--dialect", "pi-1", "--no-session", "--model", "scripted/script.json"]);
+        line.arg(binary()).args([
+            "serve",
+            "--dialect",
+            "pi-1",
+            "--no-session",
+            "--model",
+            "scripted/script.json",
+        ]);
         let mut child = line.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         Some(Self { child, input, output, _folder: folder })
@@ -84,7 +91,9 @@ fn tool_of_the_client_is_called() {
     assert_eq!([&call["toolCallId"], &call["toolName"]], ["c1", "weather"]);
     assert_eq!(call["arguments"], json!({ "city": "Ulm" }));
     let content = json!([{ "type": "text", "text": "Rain" }]);
-    it.send(&json!({ "type": "host_tool_update", "id": call["id"], "partialResult": { "content": content } }));
+    it.send(
+        &json!({ "type": "host_tool_update", "id": call["id"], "partialResult": { "content": content } }),
+    );
     it.find(|frame| frame["type"] == "tool_execution_update");
     it.send(&json!({ "type": "host_tool_result", "id": call["id"], "result": { "content": content } }));
     let end = it.find(|frame| frame["type"] == "tool_execution_end");

@@ -3,7 +3,9 @@
 use pi_rpc::{
     client::SessionState,
     oracle::{JudgeOptions, random::Choices},
-    protocol::{AgentMessage, Dialect, DialectVersion, Outbound, SessionMember, Tier, read_line, read_versioned},
+    protocol::{
+        AgentMessage, Dialect, DialectVersion, Outbound, SessionMember, Tier, read_line, read_versioned,
+    },
 };
 use pi_rpc_test_kit::{Kind, PassedLines, random::conversation};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -4,10 +4,10 @@
 
 use crate::front::{Front, OWN_IDS, Output, typed};
 use pi_rpc_protocol::{
-    Base, HostToolCall, HostToolCancel, HostToolDefinition, HostToolNames, HostToolResult,
-    HostToolUpdate, Inbound, Outbound, PromptCommand, RequestId, RpcCommand, RpcCommandKind,
-    RpcErrorResponse, RpcExtensionUIRequest, RpcExtensionUIResponse, RpcResponse, RpcSuccess,
-    SetHostToolsCommand, SetHostToolsResponse, StreamingBehavior, UIValueResponse,
+    Base, HostToolCall, HostToolCancel, HostToolDefinition, HostToolNames, HostToolResult, HostToolUpdate,
+    Inbound, Outbound, PromptCommand, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse,
+    RpcExtensionUIRequest, RpcExtensionUIResponse, RpcResponse, RpcSuccess, SetHostToolsCommand,
+    SetHostToolsResponse, StreamingBehavior, UIValueResponse,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -152,12 +152,17 @@ impl Front {
                 let told = serde_json::from_str::<Told>(text);
                 if let (Ok(told), Some(command)) = (told, self.host_tools.asked.take()) {
                     let names = told.error.map_or_else(|| Ok(told.tool_names.unwrap_or_default()), Err);
-                    self.answer_host_tools(&command, names.as_deref().map(<[_]>::to_vec).map_err(|it| &**it), out);
+                    self.answer_host_tools(
+                        &command,
+                        names.as_deref().map(<[_]>::to_vec).map_err(|it| &**it),
+                        out,
+                    );
                 }
                 true
             }
             RpcExtensionUIRequest::Input(dialog) if dialog.title == NAME => {
-                let call: Option<Value> = dialog.placeholder.as_deref().and_then(|it| serde_json::from_str(it).ok());
+                let call: Option<Value> =
+                    dialog.placeholder.as_deref().and_then(|it| serde_json::from_str(it).ok());
                 let frame = call.and_then(|call| {
                     let mut frame: Map<String, Value> = call.as_object()?.clone();
                     frame.insert("type".to_owned(), "host_tool_call".into());
@@ -176,7 +181,9 @@ impl Front {
     fn tell_host_calls(&mut self, out: &mut Output) {
         let HostTools { calls, started, .. } = &mut self.host_tools;
         let mut due = Vec::new();
-        for call in calls.iter_mut().filter(|call| !call.is_told && started.contains(&call.frame.tool_call_id)) {
+        for call in
+            calls.iter_mut().filter(|call| !call.is_told && started.contains(&call.frame.tool_call_id))
+        {
             call.is_told = true;
             due.push(call.frame.clone());
         }
@@ -214,7 +221,8 @@ impl Front {
                 let Some(at) = calls.iter().position(|call| call.frame.id == *id) else { return false };
                 calls.remove(at);
                 let value = json!({ "result": result, "isError": is_error }).to_string();
-                let answer = RpcExtensionUIResponse::UIValueResponse(UIValueResponse { id: id.clone(), value });
+                let answer =
+                    RpcExtensionUIResponse::UIValueResponse(UIValueResponse { id: id.clone(), value });
                 let answer = Inbound::ExtensionUIResponse(answer);
                 self.server.machine.inbound(&answer);
                 crate::commands::write_line(&answer, out);

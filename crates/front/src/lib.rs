@@ -51,6 +51,6 @@ mod totals;
 pub use bridges::BRIDGES;
 pub use client_detection::ClientDetection;
 pub use detection::Detection;
-pub use host_tools::EXTENSION as HOST_TOOLS_EXTENSION;
 pub use front::{Front, Output, is_same_wire};
+pub use host_tools::EXTENSION as HOST_TOOLS_EXTENSION;
 pub use losses::{Fate, FrameLosses, MemberFate, Way, counts, losses};

@@ -42,7 +42,8 @@ impl Front {
         }
         let list = self.to_client.response(LIST.as_str());
         let list = list.and_then(|def| self.to_client.carry(def, value, &self.account));
-        if let Some(Value::Object(members)) = list.and_then(|mut list| list.get_mut("data").map(Value::take)) {
+        if let Some(Value::Object(members)) = list.and_then(|mut list| list.get_mut("data").map(Value::take))
+        {
             self.emit_computed(Event::AvailableCommandsUpdate, members, out);
         }
     }

@@ -113,7 +113,8 @@ fn unwritten_events(server: Base, client: Base) -> Vec<FrameLosses> {
     });
     let losses = events.map(|(def, kind)| {
         let is_announced = announced().any(|it| it.fixed.get(TYPE).is_some_and(|it| it == kind));
-        let is_computed = is_announced || COMPUTED.iter().chain(&TOLD).chain(&QUEUES).chain(&LISTED).any(|it| it.as_str() == kind);
+        let is_computed = is_announced
+            || COMPUTED.iter().chain(&TOLD).chain(&QUEUES).chain(&LISTED).any(|it| it.as_str() == kind);
         let member = match is_computed {
             true => fate("*", Fate::Computed, false, "from what the client does and what the server tells"),
             false => fate("*", Fate::Lost, false, "the server never tells it"),
@@ -145,13 +146,7 @@ fn frames_losses(way: Way, root: &'static str, from: Base, to: Base) -> Vec<Fram
 }
 
 /// Which defs are found from `start`; what a def contains for which `ends` holds is not looked at.
-fn reached(
-    start: DefId,
-    all: &[Def],
-    plan: &Plan,
-    from: Base,
-    ends: impl Fn(DefId) -> bool,
-) -> Vec<bool> {
+fn reached(start: DefId, all: &[Def], plan: &Plan, from: Base, ends: impl Fn(DefId) -> bool) -> Vec<bool> {
     let mut reached = vec![false; all.len()];
     let mut next = vec![start];
     while let Some(id) = next.pop() {
@@ -232,7 +227,12 @@ fn member_fate(member: &MemberPlan) -> Option<MemberFate> {
 /// What becomes of a def that the other dialect does not have.
 fn absent(way: Way, def: Def, plan: &Plan, from: Base, to: Base) -> MemberFate {
     if way == Way::ToServer && CARRIED.contains(&def.title) {
-        return fate("*", Fate::Computed, false, "by an extension in the server (`--host-tools`), else refused");
+        return fate(
+            "*",
+            Fate::Computed,
+            false,
+            "by an extension in the server (`--host-tools`), else refused",
+        );
     }
     let carried = |name: &str| {
         let has = |id: usize| !matches!(plan.def(id), DefPlan::Absent);

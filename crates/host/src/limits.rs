@@ -118,7 +118,9 @@ impl TokenLimits {
         ];
         match unheld.into_iter().find(|(_, is_limited, _)| *is_limited) {
             Some((limit, _, code)) => {
-                let text = format!("{limit}: the sessions of this host are another program's, which cannot be held to it");
+                let text = format!(
+                    "{limit}: the sessions of this host are another program's, which cannot be held to it"
+                );
                 Err(HostError::Forbidden(code, text))
             }
             None => Ok(()),

@@ -97,7 +97,8 @@ impl OtherServer {
                 (vec![OsString::from("--session"), permitted.into_os_string()], found)
             }
             Start::Newest | Start::Fork(_) => {
-                let text = "newest and fork: not with sessions of another program; name the file of a session";
+                let text =
+                    "newest and fork: not with sessions of another program; name the file of a session";
                 return Err(HostError::OpenFailed(text.to_owned()));
             }
         };

@@ -24,8 +24,9 @@ use pi_rpc_front::{Front, Output, is_same_wire};
 use pi_rpc_machine::Machine;
 use pi_rpc_protocol::{
     AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, FlowState, GetMessagesCommand,
-    GetStateCommand, Inbound, LineError, Outbound, RpcCommand, RpcCommandKind, RpcExtensionUIRequest, RpcResponse, RpcSuccess,
-    SessionEndedEvent, SessionSnapshotEvent, SessionState, SessionStatus, read_versioned,
+    GetStateCommand, Inbound, LineError, Outbound, RpcCommand, RpcCommandKind, RpcExtensionUIRequest,
+    RpcResponse, RpcSuccess, SessionEndedEvent, SessionSnapshotEvent, SessionState, SessionStatus,
+    read_versioned,
 };
 use pi_rpc_server::{line_to_input, wall_ms};
 use std::{
@@ -181,7 +182,11 @@ impl OtherSession {
             }
         };
         if is_resumable {
-            return SessionEnd::WrittenOut(Resumption { sequence: journal.last(), clients: clients.leave() });
+            return SessionEnd::WrittenOut(Resumption {
+                sequence: journal.last(),
+                clients: clients.leave(),
+                waiting: None,
+            });
         }
         let ending = SessionEndedEvent { session_id: id, exit_status: u64::from(error.is_some()), error };
         clients.end(&ending);
@@ -238,7 +243,8 @@ impl OtherSession {
                 return self.answered(response.clone());
             }
             if let RpcResponse::Success(success) = response
-                && (success.command().replaces_session() || success.command() == RpcCommandKind::SetSessionName)
+                && (success.command().replaces_session()
+                    || success.command() == RpcCommandKind::SetSessionName)
             {
                 self.give(GetStateCommand::default().into());
             }
@@ -331,7 +337,10 @@ impl OtherSession {
                 self.machine.invalid_line(&error);
                 if error.is_answered() {
                     let mut line = Vec::new();
-                    Encoder::encode_frame(&Outbound::Response(error.response(self.dialect).into()), &mut line);
+                    Encoder::encode_frame(
+                        &Outbound::Response(error.response(self.dialect).into()),
+                        &mut line,
+                    );
                     self.emit(&line);
                 }
             }
@@ -434,8 +443,7 @@ impl OtherSession {
                 }
                 // The last door: no way into a session passes by it. Without a reply, there is no such session.
                 let owner = self.owner.clone();
-                let Ok(attach) =
-                    permit(&attach.principal.clone(), SessionOwner::Opener(&owner.name), attach)
+                let Ok(attach) = permit(&attach.principal.clone(), SessionOwner::Opener(&owner.name), attach)
                 else {
                     return;
                 };

@@ -25,11 +25,13 @@ impl PartialAnswer {
                 };
             }
             AgentSessionEvent::MessageEnd(_) | AgentSessionEvent::AgentEnd(_) => self.0 = None,
-            AgentSessionEvent::MessageUpdate(it) => match (&it.message, it.assistant_message_event.update()) {
-                (Some(message), _) => self.0 = Some(AssistantMessage::clone(message)),
-                (None, Some(update)) => self.update(update),
-                (None, None) => {}
-            },
+            AgentSessionEvent::MessageUpdate(it) => {
+                match (&it.message, it.assistant_message_event.update()) {
+                    (Some(message), _) => self.0 = Some(AssistantMessage::clone(message)),
+                    (None, Some(update)) => self.update(update),
+                    (None, None) => {}
+                }
+            }
             _ => {}
         }
     }

@@ -28,7 +28,9 @@ impl SessionHost {
     ) -> Result<SessionHandle, HostError> {
         let (source, left) = (self.source.clone(), resumption.waiting.take());
         let opened = tokio::task::spawn_blocking(move || match &source.other {
-            Some(other) => other.prepare(&request, &source.owners).map(|options| (Options::OfOther(options), None)),
+            Some(other) => {
+                other.prepare(&request, &source.owners).map(|options| (Options::OfOther(options), None))
+            }
             None => {
                 let mut options = (source.open)(request)?;
                 let tree = options.session.as_ref().and_then(|session| session.tree.as_ref());

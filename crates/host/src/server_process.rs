@@ -1,6 +1,9 @@
 //! The process of another's server: its pipes, and its end.
 
-use super::{host_error::HostError, other_server::{OtherServer, OtherSessionOptions}};
+use super::{
+    host_error::HostError,
+    other_server::{OtherServer, OtherSessionOptions},
+};
 use pi_rpc_files::harmless::harmless;
 use pi_rpc_processes::{Group, Processes, line_reader::LineReader};
 use pi_rpc_protocol::FRAME_LIMIT;
@@ -57,8 +60,7 @@ impl ServerProcess {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (mut child, group) = Processes::new().spawn(&mut command).map_err(failed)?;
         let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
-        let ((stdin, stdout), stderr) =
-            pipes.ok_or_else(|| failed(io::Error::other("a pipe is missing")))?;
+        let ((stdin, stdout), stderr) = pipes.ok_or_else(|| failed(io::Error::other("a pipe is missing")))?;
         Ok(Self {
             child,
             group,

@@ -227,9 +227,7 @@ pub fn backend(kind: &str, words: &[OsString]) -> Result<Backend, Refusal> {
     let wrong = |expected: &str| Refusal(format!("--backend {kind}: expected {expected}"), USAGE);
     match found {
         None => Err(wrong("acp, or rpc:DIALECT with what the server speaks, such as rpc:pi-1")),
-        Some(_) if words.is_empty() => {
-            Err(wrong("-- and the command line of an agent behind the options"))
-        }
+        Some(_) if words.is_empty() => Err(wrong("-- and the command line of an agent behind the options")),
         Some(backend) => Ok(backend),
     }
 }
