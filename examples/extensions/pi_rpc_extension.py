@@ -75,6 +75,7 @@ class Extension:
         self._tools: Dict[str, Tuple[Any, Any]] = {}
         self._hooks: Dict[str, Tuple[Any, Any]] = {}
         self._models: Dict[str, Tuple[Any, Any]] = {}
+        self._servers: Dict[str, Json] = {}
         self._observers: Dict[str, List[Any]] = {}
         self._awaits: List[str] = []
         self._ids, self._lock = itertools.count(1), threading.RLock()
@@ -134,6 +135,15 @@ class Extension:
         frame = {"type": "register_provider", "name": name, "config": config, "streams": True}
         return self._adder(self._models, name, frame)
 
+    def mcp_server(self, name: str, config: Optional[Json]) -> None:
+        """Adds or replaces a server of the Model Context Protocol, with the members of an entry of `mcp.json`; None removes it. Others
+        learn of later changes by the hook `mcp_servers_change`."""
+        self._servers.pop(name, None)
+        if config is not None:
+            self._servers[name] = {"name": name, "config": config}
+        if self.hello["maxFrame"]:
+            self._register()
+
     def report(self, event: str, error: str) -> None:
         """Reports an error to the host, as `extension_error`."""
         self._send({"type": "error", "extensionPath": os.path.abspath(sys.argv[0]), "event": event, "error": error})
@@ -164,11 +174,15 @@ class Extension:
         self.hello = frame
         for _, provider in self._models.values():
             self._send(provider)
+        self._register()
+
+    def _register(self) -> None:
         hooks = [spec for _, spec in self._hooks.values()]
         if self._awaits and "event" not in hooks:
             hooks.append("event")
         register = {"type": "register", "commands": _specs(self._commands), "tools": _specs(self._tools), "hooks": hooks}
-        self._send(dict(register, events=list(self._observers), **_given(awaits=self._awaits or None)))
+        more = _given(awaits=self._awaits or None, mcpServers=list(self._servers.values()) or None)
+        self._send(dict(register, events=list(self._observers), **more))
 
     def _on_command(self, frame: Json) -> None:
         self._send({"type": "accept", "id": frame["id"]})

@@ -39,3 +39,4 @@ mod tools;
 mod tools_pi1;
 mod unloaded;
 mod virtual_models;
+mod warm_cache;

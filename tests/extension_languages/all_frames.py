@@ -39,7 +39,8 @@ class Recorder(Extension):
 
 ext = Recorder()
 seen: List[str] = []
-works, over = threading.Event(), threading.Event()
+told: List[List[str]] = []
+works, over, changed = threading.Event(), threading.Event(), threading.Event()
 asks: List[Context] = []
 LAB = {"baseUrl": "http://nowhere", "apiKey": "none", "api": "lab-api", "models": [{"id": "mine"}, {"id": "slow"}]}
 FAR = {"baseUrl": "http://nowhere", "apiKey": "far-away-key", "api": "openai-completions", "models": [{"id": "far"}]}
@@ -79,6 +80,12 @@ def work(ctx: Context, arguments: Json) -> frames.AgentToolResult:
 @ext.hook("tool_result")
 def result_of(ctx: Context, event: frames.ToolResultHook) -> Optional[frames.HookResult]:
     return {"details": {"seen": event["toolName"]}} if not event["isError"] else None
+
+
+@ext.hook("mcp_servers_change")
+def servers_change(ctx: Context, event: frames.McpServersHook) -> None:
+    told.append([server["name"] for server in event["servers"]])
+    changed.set()
 
 
 @ext.on("turn_end", wait=True)
@@ -133,10 +140,17 @@ def ask(ctx: Context, arguments: str) -> None:
     show(ctx, "prompt", lambda: "Work." in ctx.system_prompt()["systemPrompt"])
     show(ctx, "ran", lambda: ctx.run_tool("bash", {"command": "echo out"})["content"])
     show(ctx, "called", lambda: ctx.call_tool("bash", {"command": "echo out"})["content"])
+    show(ctx, "servers", lambda: servers(ctx))
     message: Json = {"role": "user", "content": "Hi", "timestamp": 1}
     show(ctx, "completed", lambda: ctx.complete("lab", "mine", [message], timeout=100)["content"])
     ext.report("check", "only a check")
     show(ctx, "withdrawn", lambda: ctx.complete("lab", "slow", [message], timeout=0)["errorMessage"])
+
+
+def servers(ctx: Context) -> List[List[str]]:
+    ext.mcp_server("later", {"command": "true", "enabled": False})
+    changed.wait()
+    return told
 
 
 def virtual(ctx: Context) -> List[str]:

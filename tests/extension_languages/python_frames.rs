@@ -91,6 +91,7 @@ fn python_extension_uses_every_frame() {
             "prompt: true",
             r#"ran: [{"type": "text", "text": "out\n"}]"#,
             &called,
+            r#"servers: [["later"]]"#,
             r#"completed: [{"type": "text", "text": "I have nothing to do."}]"#,
             &withdrawn,
         ];

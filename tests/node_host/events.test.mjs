@@ -187,10 +187,23 @@ test("entries of a kind that is not supported add nothing", async (t) => {
   assert.match(error, /^Invalid boundary entries: entries of the type context_edit are not supported/);
 });
 
-test("an event that never comes is told of when it is registered for", async (t) => {
-  const extension = (pi) => pi.on("cache_warming_decision", () => {});
+/** What extensions of pi 1.6.0 can register for. */
+const EVENTS_OF_PI = `
+  project_trust resources_discover session_start session_info_changed session_before_switch session_before_fork session_before_compact
+  session_compact session_compact_failed session_shutdown mcp_servers_change session_before_tree session_tree context context_with_system
+  cache_warming_decision before_provider_request before_provider_headers after_provider_response provider_stream_event before_agent_start
+  agent_start agent_end agent_before_settle agent_settled ui_prompt_start ui_prompt_end turn_start turn_end message_start message_update
+  message_end tool_execution_start tool_execution_update tool_execution_end model_select thinking_level_select tool_call tool_result
+  user_bash input`.trim().split(/\s+/);
+
+/** Those of them that the Node host makes by itself, or of others. */
+const OWN_EVENTS = ["project_trust", "session_compact_failed", "context_with_system", "ui_prompt_start", "ui_prompt_end"];
+
+test("every event of pi is subscribed to", async (t) => {
+  assert.equal(EVENTS_OF_PI.length, 41);
+  const extension = `export default (pi) => { for (const event of ${JSON.stringify(EVENTS_OF_PI)}) pi.on(event, () => {}); }`;
   const server = await started({ test: t, extensions: [extension] });
-  assert.deepEqual(server.of("error").map(({ event }) => event), ["cache_warming_decision"]);
-  const older = await started({ test: t, api: "0.73", extensions: [extension] });
-  assert.deepEqual(older.of("error"), []);
+  const subscribed = [...server.registered.hooks, ...server.registered.events, ...OWN_EVENTS];
+  assert.deepEqual(EVENTS_OF_PI.filter((event) => !subscribed.includes(event)), []);
+  assert.deepEqual(server.of("error"), []);
 });

@@ -188,6 +188,27 @@ const TABLE = [
     result: undefined,
   },
   {
+    hook: { type: "cache_warming_decision", warmCost: 0.1, missCost: 0.5, continuationProbability: 1, warms: true },
+    since: "1.5",
+    old: { type: "cache_warming_decision", warmCost: 0.1, missCost: 0.5, continuationProbability: 1, action: "warm" },
+    returned: [{ action: "warm" }, { action: "stop" }, {}],
+    result: { warms: false },
+  },
+  {
+    hook: { type: "cache_warming_decision", warmCost: 0.1, missCost: 0.1, continuationProbability: 0.15, warms: false },
+    since: "1.5",
+    old: { type: "cache_warming_decision", warmCost: 0.1, missCost: 0.1, continuationProbability: 0.15, action: "stop" },
+    returned: [],
+    result: undefined,
+  },
+  {
+    hook: { type: "mcp_servers_change", servers: [{ name: "m", config: { command: "x" }, path: "/e" }] },
+    since: "1.5",
+    old: { type: "mcp_servers_change", servers: [{ name: "m", config: { command: "x" }, extensionPath: "/e" }] },
+    returned: [{ anything: true }],
+    result: undefined,
+  },
+  {
     hook: { type: "user_bash", command: "ls", excludeFromContext: true, cwd: "/" },
     old: { type: "user_bash", command: "ls", excludeFromContext: true, cwd: "/" },
     returned: [{ result: { output: "o", exitCode: 3, cancelled: false, truncated: false } }, "never asked"],

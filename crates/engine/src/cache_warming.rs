@@ -5,14 +5,17 @@
 
 use crate::{
     core::Engine,
-    io::{ModelCall, Purpose},
+    extensions::hook::Hook,
+    io::{CallId, ModelCall, Purpose},
     requests::ModelContinuation,
     run::partial_message::PartialMessage,
     store::after_append::AfterAppend,
 };
 use pi_rpc_machine::{PricedTokens, costs};
 use pi_rpc_model::{api::Api, http_options::CacheWarming};
-use pi_rpc_protocol::{AgentMessage, Model, SessionEntryKind, StopReason, ThinkingLevel};
+use pi_rpc_protocol::{
+    AgentMessage, CacheWarmingHook, Model, SessionEntryKind, StopReason, ThinkingLevel, number,
+};
 use pi_rpc_session::NewEntry;
 use std::{sync::Arc, time::Duration};
 
@@ -34,6 +37,8 @@ const LEAST_MARGIN: Duration = Duration::from_secs(10);
 const LEAST_SAVINGS: f64 = 0.05;
 /// The `kind` of the entries.
 const WARMING: &str = "cache_warm";
+/// The `note` of an entry for a request that an extension has decided on.
+const OVERRIDDEN: &str = "extension override";
 /// The chance that another request comes between runs before the cache ends.
 const IDLE_CHANCE: f64 = 0.15;
 
@@ -54,10 +59,25 @@ struct WarmedRequest {
     since: Duration,
     /// How long the cache lasts.
     lifetime: Duration,
-    /// When it is sent again; `None`: it is under way.
-    due: Option<Duration>,
+    /// When it is sent again.
+    due: Duration,
+    /// How far that is.
+    stage: WarmingStage,
+    /// Whether an extension has decided that it is sent.
+    is_overridden: bool,
     /// Whether no run is open.
     is_idle: bool,
+}
+
+/// How far the repetition of a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WarmingStage {
+    /// It is not due yet.
+    Scheduled,
+    /// Extensions decide on it, by this hook.
+    Deciding(CallId),
+    /// It was sent.
+    Requested,
 }
 
 impl WarmedRequest {
@@ -73,22 +93,23 @@ impl WarmedRequest {
 
     /// Sets the next time; `false`: there is none.
     fn schedule(&mut self, now: Duration) -> bool {
-        let due = now.saturating_add(self.delay());
-        self.due = Some(due);
-        due <= self.end() && now < self.end()
+        self.due = now.saturating_add(self.delay());
+        (self.stage, self.is_overridden) = (WarmingStage::Scheduled, false);
+        self.due <= self.end() && now < self.end()
     }
 
     /// Whether it is too late: the cache may have ended.
     fn is_late(&self, now: Duration) -> bool {
         // Half of the margin is for a late clock.
-        self.due.is_some_and(|due| now > due.saturating_add((self.lifetime - self.delay()) / 2))
+        now > self.due.saturating_add((self.lifetime - self.delay()) / 2)
     }
 }
 
 impl CacheWarmer {
     /// When a request is due, on the monotonic clock.
     pub fn due(&self) -> Option<Duration> {
-        self.request.as_ref()?.due
+        let request = self.request.as_ref()?;
+        (request.stage == WarmingStage::Scheduled).then_some(request.due)
     }
 }
 
@@ -106,7 +127,9 @@ impl Engine {
             messages: self.store.session.messages().clone(),
             since: self.now.monotonic,
             lifetime,
-            due: None,
+            due: Duration::ZERO,
+            stage: WarmingStage::Scheduled,
+            is_overridden: false,
             is_idle: false,
         };
         if request.schedule(self.now.monotonic) {
@@ -116,8 +139,13 @@ impl Engine {
 
     /// Ends it, with a request that is under way.
     pub fn stop_warming(&mut self) {
-        if let Some(WarmedRequest { call, due: None, .. }) = self.cache_warmer.request.take() {
-            self.cancel_model(call.call);
+        let Some(WarmedRequest { call, stage, .. }) = self.cache_warmer.request.take() else { return };
+        match stage {
+            WarmingStage::Scheduled => {}
+            WarmingStage::Deciding(hook) => self.cancel_hook(hook),
+            WarmingStage::Requested => {
+                self.cancel_model(call.call);
+            }
         }
     }
 
@@ -126,31 +154,58 @@ impl Engine {
         let now = self.now.monotonic;
         let Some(request) = &mut self.cache_warmer.request else { return };
         request.is_idle = true;
-        let is_over = now >= request.end() || request.due.is_some_and(|due| due > request.end());
+        let is_over =
+            now >= request.end() || request.stage == WarmingStage::Scheduled && request.due > request.end();
         if is_over || self.modes.cache_warming.mode == CacheWarming::Streaming {
             self.stop_warming();
         }
     }
 
-    /// Sends the request again if it is due and worth it.
+    /// Sends the request again if it is due and worth it, or an extension wants it.
     pub(crate) fn warm_due_cache(&mut self) {
         let now = self.now.monotonic;
-        let Some(request) =
-            self.cache_warmer.request.as_ref().filter(|it| it.due.is_some_and(|due| due <= now))
-        else {
+        if self.cache_warmer.due().is_none_or(|due| due > now) {
             return;
-        };
+        }
+        let Some(event) = self.warming_decision() else { return self.stop_warming() };
+        let id = self.ids.call();
+        if let Some(request) = &mut self.cache_warmer.request {
+            request.stage = WarmingStage::Deciding(id);
+        }
+        self.send_hook_as(id, Hook::CacheWarmingDecision { event, outcome: None });
+    }
+
+    /// The decision on the request that is due; `None`: it must not be sent.
+    fn warming_decision(&self) -> Option<CacheWarmingHook> {
+        let request = self.cache_warmer.request.as_ref()?;
         let is_over = self.reached_limit().is_some();
-        if is_over || request.is_late(now) || !self.continues(request) || !self.is_worth_warming(request) {
+        if is_over || request.is_late(self.now.monotonic) || !self.continues(request) {
+            return None;
+        }
+        let newest = self.store.session.messages().iter().rev().find_map(|message| match &**message {
+            AgentMessage::Assistant(answer) => Some(&answer.usage),
+            _ => None,
+        });
+        let tokens = newest.map_or(0, |usage| usage.input + usage.cache_read + usage.cache_write);
+        Some(decide(&request.call.model, tokens, request.is_idle))
+    }
+
+    /// Sends the request again, or not, as extensions have decided; `None`: none has.
+    pub(crate) fn on_warming_decided(&mut self, hook: CallId, is_worth: bool, outcome: Option<bool>) {
+        let is_awaited = |request: &WarmedRequest| request.stage == WarmingStage::Deciding(hook);
+        if !self.cache_warmer.request.as_ref().is_some_and(is_awaited) {
+            return;
+        }
+        if !outcome.unwrap_or(is_worth) || self.warming_decision().is_none() {
             return self.stop_warming();
         }
-        let mut call = (*request.call).clone();
-        call.call = self.ids.call();
-        call.count = self.requests.models_made;
-        if let Some(request) = &mut self.cache_warmer.request {
-            request.due = None;
-            request.call.call = call.call;
-        }
+        let call = self.ids.call();
+        let Some(request) = &mut self.cache_warmer.request else { return };
+        request.stage = WarmingStage::Requested;
+        request.is_overridden = !is_worth;
+        request.call.call = call;
+        request.call.count = self.requests.models_made;
+        let call = (*request.call).clone();
         self.expect_answer(&call, ModelContinuation::Warming);
         self.request_model(call);
     }
@@ -163,16 +218,6 @@ impl Engine {
             && (&call.model.provider, &call.model.id) == (&model.provider, &model.id)
             && now.len() >= request.messages.len()
             && request.messages.iter().zip(now.iter()).all(|(one, other)| Arc::ptr_eq(one, other))
-    }
-
-    /// Whether what is likely saved is worth what it costs.
-    fn is_worth_warming(&self, request: &WarmedRequest) -> bool {
-        let newest = self.store.session.messages().iter().rev().find_map(|message| match &**message {
-            AgentMessage::Assistant(answer) => Some(&answer.usage),
-            _ => None,
-        });
-        let tokens = newest.map_or(0, |usage| usage.input + usage.cache_read + usage.cache_write);
-        savings(&request.call.model, tokens, request.is_idle) >= LEAST_SAVINGS
     }
 
     /// Notes what the answer has used, and waits for the next time.
@@ -188,6 +233,7 @@ impl Engine {
                 provider: message.provider.clone(),
                 model: message.response_model.clone().unwrap_or_else(|| message.model.clone()),
                 usage: Box::new(message.usage.clone()),
+                note: request.is_overridden.then(|| OVERRIDDEN.to_owned()),
             });
             let entries = entry.into_iter().collect();
             self.store.after_append(AfterAppend::Entries { entries, compacts: false });
@@ -220,8 +266,8 @@ fn thinks_freely(model: &Model) -> bool {
     forced.is_some_and(|forced| *forced == true)
 }
 
-/// Dollars that a warm cache of so many tokens likely saves, less its price.
-fn savings(model: &Model, tokens: u64, is_idle: bool) -> f64 {
+/// Whether a warm cache of so many tokens is likely to save more than it costs.
+fn decide(model: &Model, tokens: u64, is_idle: bool) -> CacheWarmingHook {
     let price = |tokens: PricedTokens| costs(&model.cost, &tokens).iter().sum::<f64>();
     let nothing = PricedTokens::default();
     let hit = price(PricedTokens { cache_read: tokens, ..nothing });
@@ -229,7 +275,13 @@ fn savings(model: &Model, tokens: u64, is_idle: bool) -> f64 {
         true => price(PricedTokens { cache_write: tokens, ..nothing }),
         false => price(PricedTokens { input: tokens, ..nothing }),
     };
-    let warm = price(PricedTokens { cache_read: tokens, output: 1, ..nothing });
-    let chance = if is_idle { IDLE_CHANCE } else { 1.0 };
-    chance * (miss - hit).max(0.0) - warm
+    let warm_cost = price(PricedTokens { cache_read: tokens, output: 1, ..nothing });
+    let miss_cost = (miss - hit).max(0.0);
+    let continuation_probability = if is_idle { IDLE_CHANCE } else { 1.0 };
+    CacheWarmingHook {
+        warm_cost: number(warm_cost),
+        miss_cost: number(miss_cost),
+        continuation_probability: number(continuation_probability),
+        warms: continuation_probability * miss_cost - warm_cost >= LEAST_SAVINGS,
+    }
 }

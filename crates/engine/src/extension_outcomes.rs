@@ -16,7 +16,7 @@ use crate::{
 };
 use pi_rpc_model::types::{StreamEvent, ToolSpec};
 use pi_rpc_protocol::{
-    AgentToolResult, Emission, ExtensionResponse, ExtensionTool, HookName, PromptDisposition,
+    AgentToolResult, Emission, ExtensionResponse, ExtensionTool, HookName, McpServersHook, PromptDisposition,
     QueueDisposition, SessionStartHook, SessionStartReason, ToExtension, ToolExposure, ToolResultHook,
     errors,
 };
@@ -214,6 +214,9 @@ impl Engine {
             ExtensionOutput::Registered { place, restarted, faults } => {
                 self.on_extension_registered(place, restarted, faults);
             }
+            ExtensionOutput::McpServersChanged(servers) => {
+                self.send_hook(Hook::McpServersChange { event: McpServersHook { servers } });
+            }
             ExtensionOutput::ActionLost(call) => self.abandon_action(call),
         }
     }
@@ -299,7 +302,11 @@ impl Engine {
             Hook::SessionTree { action, .. } => self.end_navigation(action),
             Hook::SessionStart { then: SessionStartContinuation::Nothing, .. }
             | Hook::ModelSelect { .. }
-            | Hook::ThinkingLevelSelect { .. } => {}
+            | Hook::ThinkingLevelSelect { .. }
+            | Hook::McpServersChange { .. } => {}
+            Hook::CacheWarmingDecision { event, outcome } => {
+                self.on_warming_decided(id, event.warms, outcome);
+            }
             Hook::Event { boundary, holds_frame, .. } => self.finish_event(boundary, holds_frame),
             Hook::AgentBeforeSettle { boundary, .. } => self.finish_before_settling(boundary),
         }

@@ -57,6 +57,8 @@ pub enum NewEntry {
         model: String,
         /// Tokens and cost.
         usage: Box<Usage>,
+        /// A note for the user.
+        note: Option<String>,
     },
     /// Removes the message of the entry with this id from the context.
     LeftOut(Arc<str>),
@@ -153,7 +155,7 @@ impl NewEntry {
                 model_id: Some(model),
                 role: (!is_first).then(|| DEFAULT_ROLE.to_owned()),
             }),
-            Self::Usage { kind, provider, model, usage } => SessionEntry::Usage(UsageEntry {
+            Self::Usage { kind, provider, model, usage, note } => SessionEntry::Usage(UsageEntry {
                 id,
                 parent_id,
                 timestamp,
@@ -161,7 +163,7 @@ impl NewEntry {
                 provider,
                 model,
                 usage: *usage,
-                note: None,
+                note,
             }),
             Self::Level(level) => {
                 let off = stamp.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Off;

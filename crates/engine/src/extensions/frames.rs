@@ -139,17 +139,20 @@ impl ExtensionHost {
         let loaded = members.filter(|it| !self.unloaded.contains_key(&it.path)).map(|it| it.path.clone());
         self.loaded.extend(loaded);
         let extension = &mut self.all[place];
-        let restarted = extension.stage == ProcessStage::Starting && extension.starts > 1;
+        let is_first = extension.stage == ProcessStage::Starting;
+        let restarted = is_first && extension.starts > 1;
         extension.stage = ProcessStage::Running;
         extension.due = None;
         extension.registered = registered;
         self.push(ExtensionOutput::Registered { place, restarted, faults });
+        if self.collect_mcp_servers() && !is_first {
+            self.push(ExtensionOutput::McpServersChanged(self.mcp_servers.clone()));
+        }
         self.pass_mcp_servers();
     }
 
-    /// Passes the servers of all extensions to the one that connects them, if it does not know them.
-    fn pass_mcp_servers(&mut self) {
-        let Some(connector) = self.mcp_connector else { return };
+    /// Collects the servers of all extensions; `true`: they are others than before.
+    fn collect_mcp_servers(&mut self) -> bool {
         let of_extension = |extension: &Extension| {
             let servers = extension.registered.mcp_servers.clone().unwrap_or_default();
             let path = extension.path.clone();
@@ -159,11 +162,20 @@ impl ExtensionHost {
             })
         };
         let servers: Vec<ExtensionMcpServer> = self.all.iter().flat_map(of_extension).collect();
-        let connector = self.all.get(connector).filter(|it| it.stage == ProcessStage::Running);
+        let is_changed = servers != self.mcp_servers;
+        self.has_passed_servers &= !is_changed;
+        self.mcp_servers = servers;
+        is_changed
+    }
+
+    /// Passes the servers of all extensions to the one that connects them, if it does not know them.
+    fn pass_mcp_servers(&mut self) {
+        let connector = self.mcp_connector.and_then(|place| self.all.get(place));
+        let connector = connector.filter(|it| it.stage == ProcessStage::Running);
         let Some(process) = connector.and_then(|it| it.process) else { return };
-        if servers != self.mcp_servers {
-            self.mcp_servers.clone_from(&servers);
-            self.send(process, ExtensionMcpServers { servers });
+        if !self.has_passed_servers {
+            self.has_passed_servers = true;
+            self.send(process, ExtensionMcpServers { servers: self.mcp_servers.clone() });
         }
     }
 

@@ -15,12 +15,12 @@ use crate::{
 };
 use pi_rpc_protocol::{
     AgentToolResult, Base, BashCommand, BeforeAgentStartHook, BeforeCompactHook, BeforeForkHook,
-    BeforeSettleHook, BeforeSwitchHook, BeforeTreeHook, CompactedHook, ContextHook, EventHook,
-    ExtensionMessage, HookBash, HookCompaction, HookEvent, HookName, HookResult, HookSummary, InputAction,
-    InputHook, LevelSelectHook, MessageEndHook, ModelRoute, ModelRouteHook, ModelSelectHook,
-    PrepareArgumentsHook, ProviderHeadersHook, ProviderRequestHook, ProviderResponseHook, ProviderStreamHook,
-    RequestId, ResourcesHook, RpcCommandKind, RpcSuccess, SessionStartHook, ShutdownHook, ToolCallHook,
-    ToolResultHook, TreeHook, UserBashHook, errors,
+    BeforeSettleHook, BeforeSwitchHook, BeforeTreeHook, CacheWarmingHook, CompactedHook, ContextHook,
+    EventHook, ExtensionMessage, HookBash, HookCompaction, HookEvent, HookName, HookResult, HookSummary,
+    InputAction, InputHook, LevelSelectHook, McpServersHook, MessageEndHook, ModelRoute, ModelRouteHook,
+    ModelSelectHook, PrepareArgumentsHook, ProviderHeadersHook, ProviderRequestHook, ProviderResponseHook,
+    ProviderStreamHook, RequestId, ResourcesHook, RpcCommandKind, RpcSuccess, SessionStartHook, ShutdownHook,
+    ToolCallHook, ToolResultHook, TreeHook, UserBashHook, errors,
 };
 use std::{collections::VecDeque, time::Duration};
 
@@ -153,6 +153,14 @@ pub enum Hook {
     },
     /// The chain of runs is about to settle.
     AgentBeforeSettle { event: BeforeSettleHook, boundary: Boundary },
+    /// The cache of the conversation is about to end.
+    CacheWarmingDecision {
+        event: CacheWarmingHook,
+        /// Whether it is kept warm; `None`: no extension has decided.
+        outcome: Option<bool>,
+    },
+    /// Extensions have added or removed servers of the Model Context Protocol.
+    McpServersChange { event: McpServersHook },
 }
 
 /// A hook that is outstanding.
@@ -221,6 +229,7 @@ impl Hook {
         PrepareArguments ToolCall ToolResult Context MessageEnd UserBash BeforeProviderRequest
         BeforeProviderHeaders AfterProviderResponse ProviderStreamEvent ResourcesDiscover SessionStart SessionShutdown SessionCompact
         SessionTree ModelSelect ThinkingLevelSelect Event AgentBeforeSettle ModelRoute
+        CacheWarmingDecision McpServersChange
     }
 
     /// The owner of the requests of this hook.
@@ -382,6 +391,10 @@ impl Hook {
                 boundary.add(result);
                 false
             }
+            Self::CacheWarmingDecision { outcome, .. } => {
+                *outcome = result.warms.or(*outcome);
+                false
+            }
             Self::SessionStart { .. }
             | Self::SessionShutdown { .. }
             | Self::SessionCompact { .. }
@@ -389,7 +402,8 @@ impl Hook {
             | Self::ModelSelect { .. }
             | Self::ThinkingLevelSelect { .. }
             | Self::AfterProviderResponse { .. }
-            | Self::ProviderStreamEvent { .. } => false,
+            | Self::ProviderStreamEvent { .. }
+            | Self::McpServersChange { .. } => false,
         })
     }
 

@@ -43,8 +43,10 @@ pub struct ExtensionHost {
     pub is_project_untrusted: bool,
     /// The place of the extension that connects servers of the Model Context Protocol.
     pub mcp_connector: Option<usize>,
-    /// The servers of all extensions, as the connector knows them.
+    /// The servers of all extensions.
     pub(super) mcp_servers: Vec<ExtensionMcpServer>,
+    /// The connector knows the servers.
+    pub(super) has_passed_servers: bool,
     /// An extension has replaced a message of which the host may have seen deltas.
     pub has_replaced_message: bool,
     pub(super) hosted: Option<HostedExtensions>,
@@ -175,6 +177,8 @@ pub enum ExtensionOutput {
     ModelEvents { call: CallId, events: Vec<StreamEvent> },
     /// The extension at this place has registered; the texts say what cannot be.
     Registered { place: usize, restarted: bool, faults: Vec<String> },
+    /// An extension that had registered has added or removed servers: these are all.
+    McpServersChanged(Vec<ExtensionMcpServer>),
     /// The process of an action is gone.
     ActionLost(CallId),
 }
@@ -213,6 +217,8 @@ impl ExtensionHost {
             is_project_untrusted: false,
             mcp_connector: None,
             mcp_servers: Vec::new(),
+            // There are none.
+            has_passed_servers: true,
             has_replaced_message: false,
             hosted,
             named_commands,

@@ -251,7 +251,7 @@ impl ExtensionHost {
         (extension.strays, extension.hangs) = (0, 0);
         extension.unshown = UnshownDialogs::default();
         if self.mcp_connector == Some(place) {
-            self.mcp_servers.clear();
+            self.has_passed_servers = self.mcp_servers.is_empty();
         }
         let hosted = self.hosted.as_ref().filter(|hosted| hosted.place == place);
         let hello = ExtensionHello {

@@ -52,7 +52,6 @@ function registrationApi(host, generation, member) {
   return {
     on: (event, handler) => {
       generation.assertActive();
-      if (event in MISSING_EVENTS && features.modern) host.reportErrorOnce(member.path, event, MISSING_EVENTS[event]);
       const off = member.on(event, handler);
       generation.changed();
       return () => {
@@ -98,11 +97,6 @@ function registrationApi(host, generation, member) {
     },
   };
 }
-
-/** Events of later versions that this server does not emit, each with the error that registering a handler gives. */
-const MISSING_EVENTS = {
-  cache_warming_decision: "this server keeps no cache warm; the handler is never called",
-};
 
 function actionApi(host, generation) {
   const started = (act) => (...args) => {
@@ -170,10 +164,7 @@ function queryApi(host, generation) {
 }
 
 function providerApi(host, generation, member) {
-  const { providers, virtualModels } = host;
-  // Reported once, not again for every session.
-  const reportMissing = (event, text) => host.reportErrorOnce(member.path, event, text);
-  const servers = host.servers;
+  const { providers, virtualModels, servers } = host;
   return {
     registerProvider: (provider, config) => {
       generation.assertActive();
@@ -194,14 +185,14 @@ function providerApi(host, generation, member) {
         throw new Error(`MCP server "${name}" is already registered by ${other.extensionPath}`);
       }
       servers.set(name, { name, config: structuredClone(config), extensionPath: member.path });
-      if (host.hello.connectsMcp === true) host.scheduleRegistration();
-      else reportMissing("register_mcp_server", `MCP server "${name}" is not connected: this server does not support MCP`);
+      generation.changed();
+      if (generation.active) host.reportUnconnectedServers();
     },
     unregisterMcpServer: (name) => {
       generation.assertActive();
       if (servers.get(name)?.extensionPath !== member.path) return;
       servers.delete(name);
-      if (host.hello.connectsMcp === true) host.scheduleRegistration();
+      generation.changed();
     },
     getMcpServers: () => {
       generation.assertActive();

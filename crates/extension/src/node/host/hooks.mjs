@@ -51,6 +51,12 @@ export const HOOKS = {
   model_route: async (host, hook, signal) => ({ route: await host.virtualModels.route(hook, signal) }),
   before_provider_request: payloadHook,
   before_provider_headers: headersHook,
+  cache_warming_decision: warmingHook,
+  mcp_servers_change: async (host, { servers }) => {
+    const registered = servers.map(({ name, config, path }) => ({ name, config, extensionPath: path }));
+    // Handlers that connect servers may take long; nothing waits for them.
+    void notify(host, { type: "mcp_servers_change", servers: registered });
+  },
   user_bash: userBashHook,
   resources_discover: resourcesHook,
   project_trust: trustHook,
@@ -73,6 +79,16 @@ async function trustHook(host, { cwd }) {
 
 async function notify(host, event) {
   await callHandlers(host, event.type, (handler, ctx) => handler(event, ctx));
+}
+
+/** Whether a cache is kept warm: the last handler that names an action decides. */
+async function warmingHook(host, { warmCost, missCost, continuationProbability, warms }) {
+  const event = { type: "cache_warming_decision", warmCost, missCost, continuationProbability, action: warms ? "warm" : "stop" };
+  let action;
+  await callHandlers(host, event.type, async (handler, ctx) => {
+    action = (await handler(event, ctx))?.action ?? action;
+  });
+  return action === undefined ? undefined : { warms: action !== "stop" };
 }
 
 /** The outcome of handlers that may cancel: the last result counts, and a cancelling one ends the calls. */

@@ -188,6 +188,15 @@ export class Host {
     this.reportError(extensionPath, event, error);
   }
 
+  /** Reports servers that nothing connects: neither the server, nor an extension that is told of changes. */
+  reportUnconnectedServers() {
+    if (this.hello.connectsMcp === true || this.generation.handlers("mcp_servers_change").length > 0) return;
+    for (const { name, extensionPath } of this.servers.values()) {
+      const text = `MCP server "${name}" is not connected: this server does not support MCP`;
+      this.reportErrorOnce(extensionPath, "register_mcp_server", text);
+    }
+  }
+
   /** Registers what extensions add again, before the next frame is sent. */
   scheduleRegistration() {
     this.wire.beforeNextFrame(() => this.#register());
@@ -200,10 +209,12 @@ export class Host {
 
   async #loadGeneration(fresh) {
     const generation = new Generation(this);
+    this.servers.clear();
     await generation.load(fresh);
     this.generation = generation;
     // The models of its providers have to be there when the server chooses one.
     generation.runDeferredActions();
+    this.reportUnconnectedServers();
     this.#register();
     return generation;
   }

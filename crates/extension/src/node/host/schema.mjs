@@ -25,6 +25,8 @@ export const HANDLED_HOOKS = [
   "provider_stream_event",
   "user_bash",
   "resources_discover",
+  "cache_warming_decision",
+  "mcp_servers_change",
 ];
 
 /** Hooks that belong to a run, so that `ctx.signal` is theirs. */

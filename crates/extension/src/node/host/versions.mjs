@@ -39,4 +39,6 @@ export const SINCE = {
   before_provider_headers: 80,
   agent_before_settle: 84,
   provider_stream_event: 1005,
+  cache_warming_decision: 1005,
+  mcp_servers_change: 1005,
 };
