@@ -13,6 +13,7 @@ use pi_rpc_protocol::{
     SetThinkingLevelCommand, ThinkingLevel, ThinkingLevelChange, errors,
 };
 use pi_rpc_session::NewEntry;
+use std::collections::BTreeMap;
 
 impl Engine {
     /// The supported level of the current model nearest to `wanted`; `None` in dialects without a level for models
@@ -31,6 +32,20 @@ impl Engine {
     /// Places of the usable models.
     pub(crate) fn usable_models(&self) -> impl Iterator<Item = usize> {
         (0..self.models.all.len()).filter(|at| self.models.all[*at].unusable.is_none())
+    }
+
+    /// Places of the usable models in the order in which the host gets them: by provider where extensions may add one to the models of
+    /// another provider.
+    fn listed_models(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = self.usable_models().collect();
+        if self.dialect.record().virtual_model_api.is_some() {
+            let mut firsts = BTreeMap::new();
+            for (at, choice) in self.models.all.iter().enumerate() {
+                firsts.entry(choice.model.provider.as_str()).or_insert(at);
+            }
+            places.sort_by_key(|at| firsts.get(self.models.all[*at].model.provider.as_str()));
+        }
+        places
     }
 
     /// Finds the place of a usable model.
@@ -71,7 +86,7 @@ impl Engine {
     }
 
     fn respond_with_models(&mut self, id: Option<RequestId>) {
-        let models = self.usable_models().map(|at| self.models.all[at].model.clone()).collect();
+        let models = self.listed_models().into_iter().map(|at| self.models.all[at].model.clone()).collect();
         self.succeed(GetAvailableModelsResponse { id, data: ModelList { models } });
     }
 
@@ -122,7 +137,7 @@ impl Engine {
             Some(scope) => {
                 scope.iter().filter(|(at, _)| self.models.all[*at].unusable.is_none()).copied().collect()
             }
-            None => self.usable_models().map(|at| (at, None)).collect(),
+            None => self.listed_models().into_iter().map(|at| (at, None)).collect(),
         };
         let current = round.iter().position(|(at, _)| *at == self.models.current);
         let place = match current {

@@ -197,3 +197,23 @@ fn level_max_exists_only_in_pi_1() {
     let said = answers(Dialect::Pi, vec![choice("a", None)], None, &lines[..1]);
     assert_eq!(said[0]["success"], false, "{}", said[0]);
 }
+
+#[test]
+fn virtual_model_follows_its_provider() {
+    let of = |provider: &str, id: &str| {
+        let mut choice = choice(id, None);
+        choice.model.provider = provider.to_owned();
+        choice
+    };
+    let models = || vec![of("lab", "a"), of("router", "auto"), of("lab", "late")];
+    let lines =
+        [json!({ "id": "1", "type": "get_available_models" }), json!({ "id": "2", "type": "cycle_model" })];
+    for (dialect, listed, next) in
+        [(Dialect::Pi1, ["a", "late", "auto"], "late"), (Dialect::Pi, ["a", "auto", "late"], "auto")]
+    {
+        let said = answers(dialect, models(), None, &lines);
+        assert_eq!(ids(&said[0]), listed, "{dialect}");
+        let cycled = said.iter().find(|frame| frame["id"] == "2").expect("a response");
+        assert_eq!(cycled["data"]["model"]["id"], next, "{dialect}");
+    }
+}
