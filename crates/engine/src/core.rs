@@ -82,7 +82,16 @@ impl Engine {
                 scope: setup.scope,
                 reloads: setup.reloads_models,
                 unrestored: None,
-                initial: InitialSelection::default(),
+                initial: InitialSelection {
+                    place: setup.start,
+                    preference: ModelPreference {
+                        is_resumed: false,
+                        chosen: setup.chosen,
+                        level: setup.level,
+                    },
+                    is_open: false,
+                    before_selection: None,
+                },
             },
             modes: setup.modes.clone(),
             initial_modes: setup.modes,
@@ -137,7 +146,7 @@ impl Engine {
             }
         };
         engine.set_initial_name(setup.name.as_deref());
-        let preference = ModelPreference { is_resumed, chosen: setup.chosen, level: setup.level };
+        let preference = ModelPreference { is_resumed, ..engine.models.initial.preference };
         if engine.extensions.has_any() {
             engine.activity.load_extensions();
             engine.models.initial.before_selection =

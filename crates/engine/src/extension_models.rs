@@ -9,6 +9,7 @@ use crate::{
     io::ModelSelection,
     model_choices::{ModelChoice, ModelPreference},
 };
+use pi_rpc_protocol::{DialectSessionModel, ThinkingLevel};
 use pi_rpc_session::NewEntry;
 
 impl Engine {
@@ -51,6 +52,7 @@ impl Engine {
             return self.exit();
         };
         (self.models.all, self.models.current, self.models.scope) = (models, start, scope);
+        (self.models.initial.place, self.models.initial.preference.level) = (start, level);
         if let Some(before) = self.models.initial.before_selection.take() {
             let (session, preference) = *before;
             self.store.session = session.clone();
@@ -71,10 +73,35 @@ impl Engine {
             self.restore_model(chosen, level);
             return self.restore();
         }
-        let preferred = self.models.choice().preferred;
-        self.models.level = self.clamp_level(level.or(preferred).unwrap_or(self.modes.level));
+        self.reset_level(level);
         self.append_model();
         self.append_deferred(NewEntry::Level(self.models.level));
+    }
+
+    /// Selects what a new session begins with, in dialects where one does not go on with the model and the level before.
+    pub(crate) fn reset_model(&mut self) {
+        if self.dialect.record().session_model == DialectSessionModel::Initial {
+            self.models.current = self.models.initial.place;
+            self.reset_level(self.models.initial.preference.level);
+        }
+    }
+
+    /// Takes model and level from the session that replaces another one.
+    pub(crate) fn restore_replaced_model(&mut self) {
+        let ModelPreference { chosen, level, .. } = self.models.initial.preference;
+        match self.dialect.record().session_model {
+            DialectSessionModel::Kept => self.restore_model(false, None),
+            DialectSessionModel::Initial => {
+                self.models.current = self.models.initial.place;
+                self.restore_model(chosen, level);
+            }
+        }
+    }
+
+    /// Selects the level, or the one that the model or the settings prefer.
+    fn reset_level(&mut self, level: Option<ThinkingLevel>) {
+        let preferred = self.models.choice().preferred;
+        self.models.level = self.clamp_level(level.or(preferred).unwrap_or(self.modes.level));
     }
 }
 

@@ -62,12 +62,16 @@ impl Models {
     }
 }
 
-/// The choice of the model that a session begins with, until the host is greeted.
-#[derive(Debug, Default)]
+/// The choice of the model that a session begins with.
+#[derive(Debug)]
 pub struct InitialSelection {
+    /// Place of the model of a new session.
+    pub place: usize,
+    /// The choices of the user that count for every session.
+    pub preference: ModelPreference,
     /// Whether the model is still to be selected, or selected again.
     pub is_open: bool,
-    /// The session as it was without a model, and how its model is chosen.
+    /// The session as it was without a model, and how its model is chosen, until the host is greeted.
     pub before_selection: Option<Box<(Session, ModelPreference)>>,
 }
 

@@ -18,10 +18,10 @@ use crate::{
     },
 };
 use pi_rpc_protocol::{
-    AgentMessage, AgentSessionEventKind, AutoRetryEndEvent, DialectRunEnd, EntryAppendedEvent,
-    MessageEndEvent, MessageStartEvent, ModelChangedEvent, ModelSelectSource, RpcCommandKind, RpcSuccess,
-    SessionInfoChangedEvent, SessionStartReason, StopReason, ThinkingLevel, ThinkingLevelChangedEvent,
-    errors,
+    AgentMessage, AgentSessionEventKind, AutoRetryEndEvent, DialectRunEnd, DialectSessionModel,
+    EntryAppendedEvent, MessageEndEvent, MessageStartEvent, ModelChangedEvent, ModelSelectSource,
+    RpcCommandKind, RpcSuccess, SessionInfoChangedEvent, SessionStartReason, StopReason, ThinkingLevel,
+    ThinkingLevelChangedEvent, errors,
 };
 use pi_rpc_session::{NewEntry, Stamp};
 use std::sync::Arc;
@@ -156,6 +156,9 @@ impl Engine {
                 self.reset_for_session();
                 if self.dialect.record().sessions_start_anew {
                     self.drop_queued_messages();
+                }
+                if self.dialect.record().session_model == DialectSessionModel::Initial {
+                    self.restore_replaced_model();
                 }
                 self.restore();
                 // It begins later: the file before it is let go all the same.

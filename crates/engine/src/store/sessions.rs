@@ -185,6 +185,7 @@ impl Engine {
         self.replace_session(Session::new(header, file));
         self.restore();
         self.drop_queued_messages();
+        self.reset_model();
         if self.dialect.record().sessions_start_anew {
             self.append_model();
         }
@@ -215,7 +216,7 @@ impl Engine {
                 self.drop_queued_messages();
                 let session = self.session_from(opened);
                 self.replace_session(session);
-                self.restore_model(false, None);
+                self.restore_replaced_model();
                 self.restore();
                 let api = self.dialect.record().extension_api;
                 if matches!(api, DialectExtensionApi::V052 | DialectExtensionApi::V058) {

@@ -217,3 +217,21 @@ fn virtual_model_follows_its_provider() {
         assert_eq!(cycled["data"]["model"]["id"], next, "{dialect}");
     }
 }
+
+#[test]
+fn new_session_begins_as_process_does() {
+    let lines = [
+        json!({ "id": "1", "type": "set_model", "provider": "lab", "modelId": "b" }),
+        json!({ "id": "2", "type": "set_thinking_level", "level": "high" }),
+        json!({ "id": "3", "type": "new_session" }),
+        json!({ "id": "4", "type": "get_state" }),
+    ];
+    for (dialect, model, level) in
+        [(Dialect::Pi1, "a", "medium"), (Dialect::Pi073, "b", "high"), (Dialect::Pi, "b", "high")]
+    {
+        let said = answers(dialect, vec![choice("a", None), choice("b", None)], None, &lines);
+        let state = said.iter().find(|frame| frame["id"] == "4").expect("a response");
+        let selected = json!([state["data"]["model"]["id"], state["data"]["thinkingLevel"]]);
+        assert_eq!(selected, json!([model, level]), "{dialect}");
+    }
+}
