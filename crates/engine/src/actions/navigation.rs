@@ -15,7 +15,7 @@ use crate::{
     requests::ModelContinuation,
     run::{
         partial_message::{PartialMessage, has_failed},
-        summarize::text_of,
+        summarize::{calls_tool, text_of},
     },
     store::{Appended, after_append::AfterAppend},
 };
@@ -182,9 +182,15 @@ impl Engine {
         let base = self.dialect.base();
         let answer = partial.finish();
         let text = text_of(&answer);
-        if has_failed(&answer) || text.trim().is_empty() {
-            let reason = answer.error_message.unwrap_or_else(|| errors::summary_empty(base));
+        let fault = match has_failed(&answer) {
+            true => Some(answer.error_message.clone().unwrap_or_else(|| errors::summary_empty(base))),
+            false => self.summary_fault(&answer, &text).filter(|_| !calls_tool(&answer)),
+        };
+        if let Some(reason) = fault {
             return self.end_action(call, Err(errors::branch_summary_failed(base, &reason)));
+        }
+        if calls_tool(&answer) {
+            return self.end_action(call, Err(errors::branch_summary_called(base)));
         }
         let text = branch.summary(&text, self.dialect.record().compaction.list_lines);
         let details = serde_json::to_value(branch.files.details()).ok();

@@ -16,9 +16,9 @@ use crate::{
 };
 use pi_rpc_model::failure;
 use pi_rpc_protocol::{
-    AgentSessionEventKind, AssistantContent, AssistantMessage, SummarizationRetryAttemptStartEvent,
-    SummarizationRetryFinishedEvent, SummarizationRetryScheduledEvent, SummarizationSource, ThinkingLevel,
-    errors,
+    AgentSessionEventKind, AssistantContent, AssistantMessage, DialectCompactionSummaryLevel, StopReason,
+    SummarizationRetryAttemptStartEvent, SummarizationRetryFinishedEvent, SummarizationRetryScheduledEvent,
+    SummarizationSource, ThinkingLevel, errors,
 };
 use pi_rpc_session::compaction::{SummaryRequest, short_request};
 use std::time::Duration;
@@ -74,7 +74,11 @@ impl Engine {
     fn request_part(&mut self, part: SummaryPart, request: &SummaryRequest) -> CallId {
         let call = self.ids.call();
         let choice = &self.models.choice();
-        let level = choice.model.reasoning.then(|| choice.clamp(ThinkingLevel::High));
+        let level = match self.dialect.record().compaction.summary_level {
+            DialectCompactionSummaryLevel::High => Some(choice.clamp(ThinkingLevel::High)),
+            DialectCompactionSummaryLevel::Selected => self.models.level,
+        };
+        let level = level.filter(|_| choice.model.reasoning);
         self.request_summary(call, level, request, ModelContinuation::Summary(part));
         call
     }
@@ -89,14 +93,29 @@ impl Engine {
             if !self.retry_summary(part, &reason, stated) {
                 self.summary_failed(part, &reason);
             }
-        } else if text.trim().is_empty() {
-            self.summary_failed(part, &errors::summary_empty(self.dialect.base()));
+        } else if calls_tool(&answer) {
+            let base = self.dialect.base();
+            self.end_compaction(Some(match part {
+                SummaryPart::Prefix => errors::prefix_summary_called(base),
+                SummaryPart::History | SummaryPart::Short => errors::summary_called(base),
+            }));
+        } else if let Some(reason) = self.summary_fault(&answer, &text) {
+            self.summary_failed(part, &reason);
         } else if let Some(requested) = self.requested_part(part) {
             requested.progress = SummaryProgress::Written { text, usage: answer.usage };
             if requested.attempt > 0 {
                 self.emit_event(SummarizationRetryFinishedEvent {});
             }
             self.advance_summary();
+        }
+    }
+
+    /// Why the text of an answer must not take the place of messages.
+    pub(crate) fn summary_fault(&self, answer: &AssistantMessage, text: &str) -> Option<String> {
+        let base = self.dialect.base();
+        match answer.stop_reason {
+            StopReason::Length => Some(errors::summary_truncated(base)),
+            _ => text.trim().is_empty().then(|| errors::summary_empty(base)),
         }
     }
 
@@ -176,6 +195,11 @@ impl Engine {
             }
         }
     }
+}
+
+/// Whether an answer calls a tool, which nobody runs for a summary.
+pub(crate) fn calls_tool(answer: &AssistantMessage) -> bool {
+    answer.content.iter().any(|block| matches!(block, AssistantContent::ToolCall(_)))
 }
 
 /// Joins the texts of an answer.

@@ -470,3 +470,21 @@ fn message_cleared_during_compaction_opens_no_turn() {
     let ended = "me stop · turn_end [] · compact threshold · queue [|] · ok clear_queue · compact_end done · agent_end [ua]";
     assert!(shape(&asked, Pi1).contains(ended), "{}", shape(&asked, Pi1));
 }
+
+#[test]
+fn summary_that_calls_tool_fails() {
+    let mut calling = summary("What was said.");
+    calling["say"].as_array_mut().unwrap().push(json!({ "tool": "bash", "arguments": { "command": "ls" } }));
+    let text = "Summarization attempted to call a tool";
+    let failed = end(json!({ "errorMessage": format!("Compaction failed: {text}") }));
+    assert_eq!(said(&compacts(json!([calling])), Pi1), [start(), failed, refused("compact", text)]);
+}
+
+#[test]
+fn truncated_summary_fails() {
+    let mut cut = summary("What was");
+    cut["stop"] = "length".into();
+    let text = "Summarization failed: generation hit the token cap and the summary is incomplete";
+    let failed = end(json!({ "errorMessage": format!("Compaction failed: {text}") }));
+    assert_eq!(said(&compacts(json!([cut])), Pi1), [start(), failed, refused("compact", text)]);
+}
