@@ -13,6 +13,15 @@ const SERVERS: [Dialect; 4] = [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh, Dialect
 
 const CLIENTS: [Dialect; 2] = [Dialect::Pi, Dialect::Pi1];
 
+/// What a front does not change: server, client, recording, rule and reason.
+const DECIDED_BY_SERVER: [(Dialect, Dialect, &str, &str, &str); 1] = [(
+    Dialect::Xcsh,
+    Dialect::Pi,
+    "queues.jsonl",
+    "skip-cause",
+    "the host of this recording lets steering wait (`interruptMode`), and calls are not skipped for it",
+)];
+
 /// Beginning of the ids of the front's own commands.
 const OWN: &str = "pi-rpc-front-";
 
@@ -143,7 +152,6 @@ fn translated(records: &[Record], state: &Value, server: Dialect, client: Dialec
 }
 
 #[test]
-#[ignore = "takes minutes in a debug build; cargo test --test front -- --ignored plays it"]
 fn recordings_are_legal_in_other_dialects() {
     let (mut judged, mut skipped, mut wrong) = (0, 0, Vec::new());
     for server in SERVERS {
@@ -162,6 +170,7 @@ fn recordings_are_legal_in_other_dialects() {
             .unwrap();
         for client in CLIENTS.into_iter().filter(|client| client.base() != server.base()) {
             for (path, records) in &all {
+                let file = path.file_name().unwrap().to_string_lossy();
                 let Some(recording) = translated(records, &state, server, client) else {
                     skipped += 1;
                     continue;
@@ -179,8 +188,13 @@ fn recordings_are_legal_in_other_dialects() {
                     .findings
                     .iter()
                     .filter(|found| found.tier != Tier::Observed && is_of_server(found.record));
+                let is_decided = |rule: &str| {
+                    DECIDED_BY_SERVER.iter().any(|(from, to, name, known, _)| {
+                        (*from, *to, *name, *known) == (server, client, &*file, rule)
+                    })
+                };
+                let strict = strict.filter(|found| !is_decided(&found.rule.to_string()));
                 wrong.extend(strict.map(|found| {
-                    let file = path.file_name().unwrap().to_string_lossy();
                     format!(
                         "{server} → {client} {file}: {} at line {}: {} {}",
                         found.rule, found.record, found.kind, found.expected

@@ -1,8 +1,14 @@
 //! What the front knows of the session, beside the states of the two machines.
 
-use crate::bridges::Computed;
+use crate::{
+    bridges::Computed,
+    schema::{Def, defs},
+};
 use pi_rpc_protocol::Dialect;
 use serde_json::{Map, Value, json};
+
+/// The member of a compaction that was skipped.
+const SKIPPED: &str = "skipped";
 
 /// What is known of the session.
 #[derive(Debug)]
@@ -17,6 +23,8 @@ pub struct Account {
     pub is_streaming: Option<bool>,
     /// Whether the prompt that is being answered waits in a queue.
     pub is_queued: bool,
+    /// Whether the client's dialect has a member for compactions that were skipped.
+    knows_skipped: bool,
     /// The reason of the last compaction.
     pub compaction_reason: Option<Value>,
     /// Number of messages that have begun, of those that the client sees.
@@ -27,13 +35,16 @@ pub struct Account {
 
 impl Account {
     /// An account of a session that begins.
-    pub const fn new(client: Dialect) -> Self {
+    pub fn new(client: Dialect) -> Self {
+        let mut members = defs().filter(|def| def.is_in(client.base())).flat_map(Def::properties);
+        let knows_skipped = members.any(|it| it.name == SKIPPED && it.is_in(client.base()));
         Self {
             client,
             will_retry: false,
             is_aborted: false,
             is_streaming: None,
             is_queued: false,
+            knows_skipped,
             compaction_reason: None,
             messages_begun: 0,
             hidden_messages: 0,
@@ -53,6 +64,10 @@ impl Account {
             Computed::WillRetry => self.will_retry.into(),
             Computed::Aborted => self.is_aborted.into(),
             Computed::CompactionReason => self.compaction_reason.clone()?,
+            Computed::CompactionAborted => match object.get(SKIPPED) {
+                Some(Value::Bool(true)) if !self.knows_skipped => true.into(),
+                _ => given.cloned()?,
+            },
             Computed::MessageId => format!("msg-{}", self.messages_begun.max(1)).into(),
             // The encoder has them.
             Computed::Usage | Computed::Snapshot => return None,

@@ -39,9 +39,6 @@ impl Front {
                 (None, Err(_)) if !event.paths.is_empty() => continue,
                 _ => {}
             }
-            if event.if_changed && !self.note_change(name, &members) {
-                continue;
-            }
             self.emit_event(Value::Object(members), out);
         }
     }
@@ -52,6 +49,19 @@ impl Front {
         id.is_some_and(|id| {
             self.to_server.carry(id, Value::Object(event.fixed.clone()), &self.account).is_some()
         })
+    }
+
+    /// Whether an event for the client says something new, or is of a kind that may repeat itself.
+    pub(crate) fn is_news(&mut self, value: &Value) -> bool {
+        let Some(members) = value.as_object() else { return true };
+        let Some(name) = members.get(TYPE).and_then(Value::as_str).and_then(Event::parse) else {
+            return true;
+        };
+        let is_it = |event: &AnnouncedEvent| {
+            event.if_changed && event.fixed.get(TYPE).is_some_and(|it| it == name.as_str())
+        };
+        let reports_changes = bridges().announcements.iter().flat_map(|it| &it.events).any(is_it);
+        !reports_changes || self.note_change(name, members)
     }
 
     /// Notes the values of an event. Returns whether they are others than the last ones.

@@ -122,6 +122,8 @@ pub enum Computed {
     Aborted,
     /// The reason with which the last compaction began.
     CompactionReason,
+    /// Whether a compaction was aborted, or skipped, where the client cannot be told of that.
+    CompactionAborted,
     /// Id of the message, counted from 1.
     MessageId,
     /// Usage of the partial message.

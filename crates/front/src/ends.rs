@@ -1,10 +1,11 @@
 //! The end of runs, and of everything that follows them by itself, where two dialects show it by different frames.
 
-use crate::front::{Front, Origin, Output};
+use crate::front::{Front, Origin, Output, typed};
 use pi_rpc_machine::Kind;
 use pi_rpc_protocol::{
     AgentSessionEventKind as Event, Base, Check as _, Dialect, DialectPromptResults, DialectRunEnd,
     FlowState, GetStateCommand, Outbound, PromptResultEvent, PromptStatus, RequestId, SessionState,
+    StopReason,
 };
 use serde_json::{Map, Value};
 
@@ -18,7 +19,7 @@ pub struct RunEnds {
     /// `agent_end` of the server that waits for what follows.
     held: Option<Value>,
     /// Messages of the runs whose end the client has not seen.
-    messages: Vec<Value>,
+    pub messages: Vec<Value>,
     /// Number of events that have a place in the chart.
     pub events: u64,
     /// Whether work goes on that the client has seen begin.
@@ -29,6 +30,12 @@ pub struct RunEnds {
     is_cut: bool,
     /// Whether a retry has begun whose end has not come.
     is_retrying: bool,
+    /// Whether the server tells the success of a retry behind the run, and the client expects it within.
+    tells_retries_late: bool,
+    /// Number of the attempt whose success the client has not been told.
+    attempt: Option<Value>,
+    /// Whether the client has been told of a success that the server has yet to tell.
+    has_told_retry: bool,
 }
 
 /// How the end of all work is shown.
@@ -78,7 +85,15 @@ impl RunEnds {
             expects_run: false,
             is_cut: false,
             is_retrying: false,
+            tells_retries_late: !tells_success_within(server.base()) && tells_success_within(client.base()),
+            attempt: None,
+            has_told_retry: false,
         }
+    }
+
+    /// Whether the client knows already what the end of a retry says.
+    pub fn has_told_retry_end(&mut self) -> bool {
+        std::mem::take(&mut self.has_told_retry)
     }
 
     /// Whether an end is only known once the server has been asked.
@@ -91,20 +106,18 @@ impl RunEnds {
         match kind {
             Kind::Event(Event::AgentStart) => {
                 (self.is_open, self.expects_run, self.is_cut) = (true, false, false);
-                // The end of a chain, too, repeats what was said since its last start.
-                self.messages.clear();
             }
             Kind::CompactionEnd(_) | Kind::Event(Event::AutoCompactionEnd) => {
                 self.expects_run = value.get("willRetry") == Some(&Value::Bool(true));
             }
             Kind::Event(_) | Kind::CompactionStart(_) => {
                 self.is_open = true;
-                match kind {
-                    Kind::Event(Event::AutoRetryStart) => self.is_retrying = true,
-                    Kind::Event(Event::AutoRetryEnd) => self.is_retrying = false,
-                    _ => {}
+                if kind == Kind::Event(Event::AutoRetryStart) {
+                    self.is_retrying = true;
+                    self.attempt = value.get(ATTEMPT).filter(|_| self.tells_retries_late).cloned();
                 }
             }
+            Kind::RetryEnd(_) => (self.is_retrying, self.attempt) = (false, None),
             Kind::MessageEnd(_) | Kind::AssistantEnd(_) => {
                 self.messages.extend(value.get("message").cloned());
             }
@@ -113,7 +126,24 @@ impl RunEnds {
     }
 }
 
+/// Whether the success of a retry is told within the run that has succeeded.
+fn tells_success_within(base: Base) -> bool {
+    let rows = Event::AutoRetryEnd.fires().iter();
+    let mut rows = rows.filter(|row| row.only.is_none_or(|only| base.is_in(only)));
+    rows.any(|row| row.states.contains(&FlowState::StreamingTools))
+}
+
 impl Front {
+    /// Tells the client that a retry has succeeded, behind an answer, where its dialect has that.
+    pub(crate) fn end_retry_within(&mut self, reason: StopReason, out: &mut Output) {
+        if matches!(reason, StopReason::Error | StopReason::Aborted) {
+            return;
+        }
+        let Some(attempt) = self.ends.attempt.take() else { return };
+        let members = [("success".to_owned(), true.into()), (ATTEMPT.to_owned(), attempt)];
+        self.ends.has_told_retry = self.emit_computed(Event::AutoRetryEnd, Map::from_iter(members), out);
+    }
+
     /// Takes the end of a run of the server.
     pub(crate) fn run_ended(&mut self, end: Value, out: &mut Output) {
         match (self.ends.server, self.ends.client) {
@@ -142,11 +172,9 @@ impl Front {
         }
     }
 
-    /// Whether the end of the work waits for this event.
-    pub(crate) fn ends_behind(&self, kind: Kind) -> bool {
-        self.ends.server == Shown::RunEnd
-            && self.ends.held.is_some()
-            && kind == Kind::Event(Event::AutoRetryEnd)
+    /// Whether the end of the work waits for the end of a retry.
+    pub(crate) fn ends_wait_for_retry(&self) -> bool {
+        self.ends.server == Shown::RunEnd && self.ends.held.is_some()
     }
 
     /// Lets the end of the last run go, as something follows it: `next`, or nothing.
@@ -227,7 +255,11 @@ impl Front {
     ) -> bool {
         let Some(id) = self.to_client.frame(event.as_str()) else { return false };
         let frame = self.to_client.carry(id, Value::Object(members), &self.account);
-        frame.is_some_and(|frame| self.may_come(Kind::Event(event)) && self.emit_value(&frame, out))
+        frame.is_some_and(|frame| {
+            let kind =
+                typed::<Outbound>(&frame).map_or(Kind::Event(event), |frame| Kind::of_outbound(&frame));
+            self.may_come(kind) && self.emit_value(&frame, out)
+        })
     }
 
     /// Emits the ends and the start of a run that have to come before an event of this kind in the client's dialect.
@@ -295,6 +327,9 @@ fn leads_to(kind: Kind, state: FlowState, base: Base) -> bool {
     };
     kind.row_in(state, base).is_some() || SETTLED.iter().any(behind)
 }
+
+/// The member with the number of an attempt.
+const ATTEMPT: &str = "attempt";
 
 /// The member with the messages of a run.
 const MESSAGES: &str = "messages";

@@ -84,10 +84,15 @@ impl Front {
         }
         if is_placed(kind, self.server.base()) {
             self.ends.events += 1;
-            if self.ends_behind(kind) {
+            if kind == Kind::RetryEnd(true) {
+                let (is_told, is_held) = (self.ends.has_told_retry_end(), self.ends_wait_for_retry());
                 self.ends.note(kind, &value);
-                self.emit_event(value, out);
-                return self.end_work(out);
+                if !is_told {
+                    self.emit_event(value, out);
+                }
+                return if is_held {
+                    self.end_work(out)
+                };
             }
             if !matches!(kind, Kind::Event(Event::AgentEnd | Event::AgentSettled)) {
                 self.release_end(Some(kind), out);
@@ -128,6 +133,10 @@ impl Front {
         let is_message = matches!(kind, Kind::MessageEnd(_) | Kind::AssistantEnd(_));
         if !self.emit_event(value, out) && is_message {
             self.account.hidden_messages += 1;
+        }
+        if kind == Kind::Event(Event::AgentStart) {
+            // The end of a chain, too, repeats what was said since its last start.
+            self.ends.messages.clear();
         }
         if matches!(kind, Kind::CompactionEnd(_) | Kind::Event(Event::AutoCompactionEnd)) {
             self.recount(out);
@@ -171,7 +180,9 @@ impl Front {
         match typed::<Outbound>(&value) {
             Ok(mut frame) if !frame.is_refused(self.client.base()) => {
                 self.mark_unfinished(&mut frame);
-                self.place(frame, out);
+                if self.is_news(&value) {
+                    self.place(frame, out);
+                }
             }
             Ok(_) => out
                 .notices
@@ -229,6 +240,13 @@ impl Front {
             }
             _ => {}
         }
+        let answer = match &frame {
+            Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end)) => match &end.message {
+                AgentMessage::Assistant(message) => Some(message.stop_reason),
+                _ => None,
+            },
+            _ => None,
+        };
         let started = match &frame {
             Outbound::AgentSessionEvent(AgentSessionEvent::ToolExecutionStart(it)) => {
                 Some(it.tool_call_id.clone())
@@ -236,6 +254,7 @@ impl Front {
             _ => None,
         };
         self.emit(frame, out);
+        answer.into_iter().for_each(|reason| self.end_retry_within(reason, out));
         started.into_iter().for_each(|id| self.host_tool_started(id, out));
     }
 
@@ -318,14 +337,19 @@ fn no_usage() -> Usage {
 
 /// Whether the dialect has calls that another call has made.
 pub fn has_nested_calls(base: Base) -> bool {
-    let nested = ToolExecutionStartEvent {
-        tool_call_id: String::new(),
-        tool_name: String::new(),
-        args: Map::new(),
-        intent: None,
-        parent_tool_call_id: Some(String::new()),
-    };
-    !Outbound::AgentSessionEvent(nested.into()).is_refused(base)
+    let mut nested = Outbound::AgentSessionEvent(
+        ToolExecutionStartEvent {
+            tool_call_id: String::new(),
+            tool_name: String::new(),
+            args: Map::new(),
+            intent: None,
+            parent_tool_call_id: Some(String::new()),
+        }
+        .into(),
+    );
+    // Members that the dialect does not have are left out.
+    nested.fit(base);
+    is_nested(&nested)
 }
 
 /// Whether the event is about a call that another call has made.

@@ -258,7 +258,9 @@ impl Front {
             || !self.waiting.is_empty() || self.open.iter().any(|it| !it.is_answered) || !self.is_idle();
         // The client has gone: nobody answers an open dialog, and its run would never end.
         let has_dialog = self.server.machine.state().dialogs > 0;
-        if self.input_has_ended && (has_dialog || !(finishes && is_busy())) {
+        // A command that is several of the server was read before the end.
+        let has_step = self.open.iter().any(|it| matches!(it.origin, Origin::Step(..)));
+        if self.input_has_ended && (has_dialog || !(has_step || finishes && is_busy())) {
             out.closes_input = true;
         }
     }

@@ -85,6 +85,7 @@ impl Front {
         if is_replaced {
             self.account.hidden_messages = 0;
             self.seen = Totals::default();
+            self.announced.clear();
             self.forget_queues();
         }
         self.bridge_stats(&mut response);
