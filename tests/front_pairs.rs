@@ -1,5 +1,6 @@
 //! Clients of each version with servers of each release, the front between: scenarios that both know. `tests/peers/front.json` has the
-//! outcomes; `cargo bless front_pairs` writes them and the table of the book anew.
+//! outcomes; `cargo bless front_pairs` writes them and the table of the book anew; with `PI_RPC_ALL_SCENARIOS=1` those of all scenarios,
+//! to `tests/peers/front_all.json`.
 
 #[path = "peer_support/install.rs"]
 mod install;
@@ -21,10 +22,10 @@ const BINARY: &str = env!("CARGO_BIN_EXE_pi-rpc");
 /// The versions that clients were written for.
 const CLIENTS: [&str; 8] = ["pi", "pi@0.58", "pi@0.73", "pi-1@1.5", "pi-1", "xcsh", "omp", "omp@18.3"];
 
-/// Environment variable: the clients to play, with commas between them; then nothing is written.
+/// Environment variable: the clients to play, with commas between them; those of others stay as they were.
 const ONLY: &str = "PI_RPC_FRONT_CLIENTS";
 
-/// Environment variable: 1 plays every scenario that both dialects have, tells what fails, and compares nothing.
+/// Environment variable: 1 plays every scenario that both dialects have, and compares nothing.
 const ALL: &str = "PI_RPC_ALL_SCENARIOS";
 
 /// Scenarios that are played with each pair, and whether omp plays them, too, which takes seconds to start.
@@ -99,13 +100,15 @@ impl Server {
             .filter(|client| only.as_ref().is_none_or(|only| only.split(',').any(|it| it == **client)));
         let played: Vec<(&str, Value)> = clients.map(|client| (*client, self.plays(client))).collect();
         if plays_all() {
-            for (client, outcome) in played {
+            for (client, outcome) in &played {
                 progress(&format!("{} for {client}: {outcome:#}", self.name));
             }
-            return;
         }
         if env::var_os("UPDATE").is_some() {
             self.write(&played);
+        }
+        if plays_all() {
+            return;
         }
         let stored = stored();
         for (client, outcome) in played {
@@ -208,7 +211,8 @@ fn plays_all() -> bool {
 }
 
 fn file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/front.json")
+    let name = if plays_all() { "front_all.json" } else { "front.json" };
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers").join(name)
 }
 
 fn stored() -> Value {

@@ -1,12 +1,13 @@
-//! The table of pairs in `docs/reference/front.md`: what clients of each version do with each server, from `tests/peers/front.json`.
+//! The table of pairs in `docs/reference/front.md`: what clients of each version do with each server, from `tests/peers/front.json`
+//! and `front_all.json`.
 
 use crate::documents_support::page;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// The numbers of each pair, and the reasons of what fails.
-pub fn table() -> String {
-    let outcomes: Map<String, Value> = serde_json::from_str(&page("tests/peers/front.json")).expect("JSON");
+/// The numbers of each pair, and the reasons of what fails, from a file of outcomes.
+pub fn table(file: &str) -> String {
+    let outcomes: Map<String, Value> = serde_json::from_str(&page(file)).expect("JSON");
     let clients: Vec<&String> = outcomes
         .values()
         .filter_map(Value::as_object)
