@@ -24,7 +24,7 @@ use values::{
 pub use help::{HELP, HelpOption, help_groups, help_options};
 
 /// The options that take something away from a session. A misspelt one is refused: ignored, it would leave all of it.
-pub const NARROWING_OPTIONS: [&str; 18] = [
+pub const NARROWING_OPTIONS: [&str; 19] = [
     "tools",
     "no-tools",
     "no-builtin-tools",
@@ -43,6 +43,7 @@ pub const NARROWING_OPTIONS: [&str; 18] = [
     "max-cost",
     "max-turns",
     "max-time",
+    "unattended",
 ];
 
 /// The options of a host's command line.

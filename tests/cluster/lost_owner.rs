@@ -129,6 +129,28 @@ fn accepted_message_of_lost_owner_is_reported() {
     late.until_type("session_snapshot");
 }
 
+#[test]
+fn question_moves_to_the_next_owner() {
+    let Some(mut nodes) = Nodes::start(0, &waiting()) else { return };
+    for _ in 0..2 {
+        nodes.add(&["--nats-lease", "5", "--confirm-tools", "bash"]);
+    }
+    let session = open(&mut nodes.client(0));
+    let mut client = nodes.client(1);
+    client.send(&prompt(&session, "p", "Wait"));
+    let asked = client.until_type("extension_ui_request").pop().unwrap();
+    nodes.end(0, Signal::TERM);
+    let snapshot = client.until_type("session_snapshot").pop().unwrap();
+    assert_eq!(snapshot["state"]["isStreaming"], true, "{snapshot}");
+    assert_eq!(snapshot["dialogs"][0]["id"], asked["id"]);
+    let mut answer = json!({ "type": "extension_ui_response", "id": asked["id"], "value": "Deny" });
+    answer["sessionId"] = json!(session);
+    client.send(&answer);
+    let frames = client.until_type("agent_settled");
+    let [end] = *of_type(&frames, "tool_execution_end") else { panic!("{frames:?}") };
+    assert_eq!(end["result"]["content"][0]["text"], "The user did not allow this call of bash.");
+}
+
 /// A connection of the client `me` to a session, and the lines that were received from it.
 fn named(nodes: &Nodes, index: usize, session: &str) -> (WebSocket<UnixStream>, u64) {
     let stream = UnixStream::connect(nodes.socket(index)).unwrap();

@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, fs, process::Stdio};
 type Row = (&'static str, &'static str, &'static [&'static str], i32, &'static str);
 
 /// The options of `serve`, `host`, `acp` and `attach` that narrow.
-const NARROWING: [Row; 30] = [
+const NARROWING: [Row; 31] = [
     ("tools", "all other tools", &["--tools", "read,-bash"], 1, "--tools: "),
     ("no-tools", "all tools", &["--no-tool"], 2, "--no-tools"),
     ("no-builtin-tools", "the built-in tools", &["--no-builtin-tool"], 2, "--no-builtin-tools"),
@@ -44,13 +44,14 @@ const NARROWING: [Row; 30] = [
     ("kept-output", "more output", &["--kept-output", "0"], 2, "--kept-output 0"),
     ("token-file", "clients without a token", &["--token-file"], 1, "--token-file"),
     ("auth-command", "clients without a token", &["--auth-command"], 1, "--auth-command"),
+    ("unattended", "calls that nobody answers for", &["--unatended", "deny"], 2, "--unattended"),
 ];
 
 /// The other options: they choose, add or allow.
 const OTHERS: &str = "dialect wire-login mode print list-models provider model thinking system-prompt \
     append-system-prompt api-key pass-keys skill prompt-template name extension keep-going approve follow-links sync listen nats \
     nats-credentials nats-nkey nats-ca nats-cert nats-key nats-replicas nats-lease node label tls-cert tls-key upgrade-wait log-format allow-origin \
-    multi-session keep-idle state hazard seed backend help version continue session fork resume session-id \
+    multi-session keep-idle unattended-after webhook webhook-secret-file webhook-private state hazard seed backend help version continue session fork resume session-id \
     session-dir export profile agent record leave reconnect tls-ca cwd";
 
 /// Words in the help of options that narrow.

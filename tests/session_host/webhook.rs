@@ -78,7 +78,7 @@ fn host(turns: &Value, arguments: &[&str]) -> (Host, TcpListener) {
 }
 
 #[test]
-fn end_of_a_run_is_sent_until_it_arrives() {
+fn run_end_is_sent_until_it_arrives() {
     let (host, listener) = host(&hello(), &[]);
     let mut client = host.client();
     let session = client.open();

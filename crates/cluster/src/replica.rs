@@ -115,6 +115,8 @@ pub async fn follow(
         name: record.title.clone(),
         status: super::status(record),
         only_waits: false,
+        waiting: None,
+        lines: 0,
     };
     let (info, known) = watch::channel(info);
     let (end, ended) = watch::channel(None);

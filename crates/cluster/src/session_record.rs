@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use pi_rpc_host::{
-    BudgetPlan, OpenRequest, Principal, Start, TokenLimits, ToolLimits, UsageBook, recorded_name,
+    BudgetPlan, OpenRequest, Principal, Start, TokenLimits, ToolLimits, UsageBook, WaitingRun, recorded_name,
 };
 use pi_rpc_protocol::{RequestId, ThinkingLevel};
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,9 @@ pub struct SessionRecord {
     pub title: Option<String>,
     /// How far its input was taken.
     pub taken: TakenInput,
+    /// Its run, while that waits for a permission: nothing of it begins before further input is taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Box<WaitingRun>>,
 }
 
 /// The input that an owner has taken: it is never taken again.

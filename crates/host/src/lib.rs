@@ -127,7 +127,7 @@ pub use outlet::{Outlet, OutletItem};
 pub use own_connection::CONTROL_PROTOCOL;
 pub use passed_sockets::{PassedSocket, passed_sockets};
 pub use permission::{Permitted, SessionOwner, permit};
-pub use pi_rpc_engine::BudgetPlan;
+pub use pi_rpc_engine::{BudgetPlan, WaitingRun};
 pub use principal::{Principal, UsageBook};
 pub use records::{Records, StoredSession, WaitingRunFile};
 pub use registry::{OpenSession, SessionHost, SessionSource};

@@ -106,6 +106,10 @@ pub struct SessionInfo {
     pub status: SessionStatus,
     /// Whether its run only waits for a permission, and goes on in another process if this one ends.
     pub only_waits: bool,
+    /// Its run, if that waits for a permission and nothing begins before the next line of a client.
+    pub waiting: Option<Arc<WaitingRun>>,
+    /// Lines of clients that it has taken.
+    pub lines: u64,
 }
 
 /// The connection to a session's task.

@@ -30,7 +30,7 @@ use std::{
 };
 use tokio::sync::{mpsc, watch};
 use tracing::Instrument as _;
-use waiting::{answers_dialog, begins_call, forget_waiting_run, note_waiting_run, notice, opens_dialog};
+use waiting::{answers_dialog, forget_waiting_run, may_begin_calls, note_waiting_run, notice, opens_dialog};
 
 /// Lines of clients that wait for the session.
 const LINE_CAPACITY: usize = 64;
@@ -64,6 +64,8 @@ struct SessionTask {
     left: Option<Box<WaitingRun>>,
     /// Where the run is noted while it waits for a permission.
     waiting_file: Option<WaitingRunFile>,
+    /// Lines of clients that were taken.
+    lines: u64,
     /// Since when it waits while no client is there.
     unattended_since: Option<Instant>,
     /// Whether it leaves memory with a run that waits.
@@ -165,6 +167,7 @@ impl SessionTask {
             outlet,
             left: resumption.waiting,
             waiting_file,
+            lines: 0,
             unattended_since: None,
             is_parked: false,
             dialogs: Vec::new(),
@@ -239,7 +242,8 @@ impl SessionTask {
             self.release_output();
             self.watch_attendance();
             forgets_at = self.runner.engine.is_idle().then(|| Instant::now() + self.limits.kept_idle);
-            if !is_progress || info.borrow().status != self.status() {
+            let is_told = info.borrow().lines == self.lines && info.borrow().status == self.status();
+            if !is_progress || !is_told {
                 let now = self.info(&directory);
                 info.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
             }
@@ -282,9 +286,6 @@ impl SessionTask {
         let mut held = Vec::new();
         let mut notices = Vec::new();
         let mut emit = |emission: Emission| {
-            if begins_call(&emission) {
-                forget_waiting_run(waiting_file);
-            }
             notices.extend(notice(&emission, dialect.base()));
             if let Some(dollars) = METRICS.observe(&emission) {
                 owner.spend(dollars, wall_ms());
@@ -308,6 +309,9 @@ impl SessionTask {
                 false => deliver(emission, line, to),
             }
         };
+        if input.as_ref().is_some_and(may_begin_calls) {
+            forget_waiting_run(waiting_file);
+        }
         let known = runner.violations();
         let exit_reason = match input {
             Some(input) => runner.handle(input, &mut emit),
@@ -350,6 +354,7 @@ impl SessionTask {
     /// The input for a line of a client; `None`: nothing to handle.
     fn receive(&mut self, line: ClientLine) -> Option<Input> {
         let id = line.client;
+        self.lines += 1;
         let (principal, line) = self.clients.take_line(line)?;
         let Some(line) = line else { return Some(Input::EndOfInput) };
         self.unserved_bytes += line.len() as u64;
@@ -507,6 +512,8 @@ impl SessionTask {
             name: facts.session_name,
             status: self.status(),
             only_waits: !self.dialogs.is_empty() && engine.only_waits(),
+            waiting: self.noted_elsewhere(),
+            lines: self.lines,
         }
     }
 

@@ -11,7 +11,9 @@ use crate::{
     tail::{Stored, Tail},
 };
 use futures_util::FutureExt as _;
-use pi_rpc_host::{Attach, ClientLine, Principal, SessionHandle, SessionRequest, UsageBook, WatcherQueue};
+use pi_rpc_host::{
+    Attach, ClientLine, Principal, SessionHandle, SessionRequest, UsageBook, WaitingRun, WatcherQueue,
+};
 use pi_rpc_protocol::SessionStatus;
 use std::sync::{Arc, atomic::Ordering};
 use tokio::sync::oneshot;
@@ -22,6 +24,9 @@ const MAX_TAKEN: usize = 64;
 
 /// Commands without a response that are noted in the record. Those beyond it get no `node_lost`.
 const MAX_OUTSTANDING: usize = 256;
+
+/// The longest run that waits for a permission, in JSON, that is noted in the record. A longer one ends with its owner.
+const MAX_WAITING_RUN: usize = 16 * 1024;
 
 /// The task that takes the input of a session.
 pub struct InputTask {
@@ -37,6 +42,8 @@ pub struct InputTask {
     pub lease: Lease,
     /// What principals have used on this node.
     pub usage: UsageBook,
+    /// Lines that the session was given.
+    pub delivered: u64,
 }
 
 impl InputTask {
@@ -63,7 +70,7 @@ impl InputTask {
             {
                 taken.push(next);
             }
-            let is_same = self.note_info();
+            let is_same = self.note_info() & self.note_waiting(!taken.is_empty());
             if taken.is_empty() && is_same {
                 continue;
             }
@@ -84,6 +91,8 @@ impl InputTask {
                 self.deliver(message).await;
             }
         }
+        // What it has left, if it was left to another node at this very moment.
+        self.note_waiting(false);
         if !self.shared.is_given_up.load(Ordering::Relaxed) {
             self.record.record.is_closed = true;
         }
@@ -111,6 +120,23 @@ impl InputTask {
         before == (is_running, record.title.clone())
     }
 
+    /// Notes the run that waits for a permission, or that none does, as before the lines that are `taken` now. `true`: nothing has
+    /// changed.
+    fn note_waiting(&mut self, taken: bool) -> bool {
+        let info = self.handle.info.borrow();
+        // What the session says is of before the lines that it has not taken yet.
+        let is_current = !taken && info.lines == self.delivered;
+        let fits = |waiting: &&WaitingRun| {
+            serde_json::to_vec(waiting).is_ok_and(|text| text.len() <= MAX_WAITING_RUN)
+        };
+        let waiting = info.waiting.as_deref().filter(|_| is_current).filter(fits);
+        if self.record.record.waiting.as_deref() == waiting {
+            return true;
+        }
+        self.record.record.waiting = waiting.cloned().map(Box::new);
+        false
+    }
+
     /// Notes messages as taken in the record. Returns those that are to be delivered.
     fn take(&mut self, stored: Vec<Stored>) -> Vec<InputMessage> {
         let taken = &mut self.record.record.taken;
@@ -132,7 +158,7 @@ impl InputTask {
         messages
     }
 
-    async fn deliver(&self, message: InputMessage) {
+    async fn deliver(&mut self, message: InputMessage) {
         let known = self.client(&message.client, message.principal.as_deref()).await;
         let Some(KnownClient { id: client, connection, .. }) = known else { return };
         let line = match message.content {
@@ -148,6 +174,7 @@ impl InputTask {
                 return;
             }
         };
+        self.delivered += 1;
         // A session that has ended takes no lines.
         let _ = self.handle.lines.send(ClientLine { client, connection, line }).await;
     }

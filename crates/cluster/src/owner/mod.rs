@@ -185,6 +185,7 @@ impl OwnedSession {
             record,
             lease: lease.clone(),
             usage: context.usage.clone(),
+            delivered: 0,
         };
         let tail = Tail::start(
             connection,
@@ -207,11 +208,11 @@ impl OwnedSession {
         Ok(Self { handle, finished, shared })
     }
 
-    /// Leaves the session to another node: what is active is aborted, clients stay.
+    /// Leaves the session to another node: what is active is aborted, but for a run that only waits for a permission; clients stay.
     pub async fn leave(&self) {
         self.shared.is_given_up.store(true, Ordering::Relaxed);
         // A session that has ended is left.
-        let _ = self.handle.requests.send(SessionRequest::Close).await;
+        let _ = self.handle.requests.send(SessionRequest::WriteOut).await;
         let _ = self.finished.clone().wait_for(|finished| *finished).await;
     }
 }
@@ -339,11 +340,16 @@ async fn start(
         && options.spare_tools.is_empty()
         && options.extension_setup.extensions.is_empty();
     let mut opened = content.session()?;
-    let closed = super::cut_run::close(&mut log, opened.as_mut(), options.dialect).await;
-    closed.map_err(|error| error.to_string())?;
+    let tree = opened.as_ref().and_then(|opened| opened.tree.as_ref());
+    let messages = tree.map(|tree| tree.context().messages).unwrap_or_default();
+    let waiting = record.waiting.clone().filter(|waiting| waiting.fits(&messages));
+    if waiting.is_none() {
+        let closed = super::cut_run::close(&mut log, opened.as_mut(), options.dialect).await;
+        closed.map_err(|error| error.to_string())?;
+    }
     let folder = PathBuf::from(format!("nats:{}", subject(ENTRIES, session)));
     options.place.id = opened.is_none().then(|| session.to_owned());
-    if is_cut {
+    if is_cut && waiting.is_none() {
         // Clients are told even where nothing was stored.
         let new = || OpenedSession {
             path: folder.join(format!("{session}.jsonl")).into(),
@@ -356,7 +362,8 @@ async fn start(
     options.session = opened;
     options.files = Some(Box::new(EntryFiles { log, runtime: Handle::current() }));
     let outlet = Outlet::new(options.dialect, last, items, gate);
-    let (owner, resumption) = (record.spec.principal(&context.usage), Resumption::default());
+    let (owner, resumption) =
+        (record.spec.principal(&context.usage), Resumption { waiting, ..Resumption::default() });
     let sinks = SessionSinks { outlet: Some(outlet), ..SessionSinks::default() };
     let handle = start_session(session.to_owned(), options, context.limits, owner, resumption, sinks);
     Ok((handle, runs_anywhere))

@@ -79,6 +79,11 @@ impl ExtensionHost {
         self.dialogs.iter().filter_map(|dialog| self.asked_call(dialog))
     }
 
+    /// Whether an extension decides about a call.
+    pub fn decides_about_calls(&self) -> bool {
+        self.requests.values().any(|request| request.kind.is_of_call())
+    }
+
     /// Closes the next dialog that decides about a call; `false` if there is none.
     pub fn close_next_question(&mut self, context: &mut Context<'_>) -> bool {
         let Some(id) = self.dialogs.iter().find(|it| self.asked_call(it).is_some()).map(|it| it.id.clone())

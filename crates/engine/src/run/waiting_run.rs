@@ -17,8 +17,8 @@ use crate::{
 };
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, AgentStartEvent, AgentToolResult, AssistantContent, AssistantMessage,
-    MessageEndEvent, MessageStartEvent, StopReason, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
-    ToolResultMessage, TurnStartEvent, errors,
+    DialectToolExecution, MessageEndEvent, MessageStartEvent, StopReason, ToolCall, ToolExecutionEndEvent,
+    ToolExecutionStartEvent, ToolResultMessage, TurnStartEvent, errors,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, sync::Arc};
@@ -39,6 +39,9 @@ pub struct WaitingRun {
     steering: Vec<AgentMessage>,
     /// Messages with which the run continues instead of ending.
     follow_up: Vec<AgentMessage>,
+    /// Whether nothing begins before the next line of a client: no extension decides, and no call begins beside the question.
+    #[serde(skip)]
+    pub is_up_to_clients: bool,
 }
 
 /// A call that has not begun.
@@ -86,6 +89,7 @@ impl Engine {
             allowed: self.tools.consent_patterns.allowed.iter().cloned().collect(),
             steering: self.queues.steering.waiting().cloned().collect(),
             follow_up: self.queues.follow_up.waiting().cloned().collect(),
+            is_up_to_clients: self.is_up_to_clients(),
             ..WaitingRun::default()
         };
         for (at, slot) in batch.calls.iter().enumerate().filter(|(_, slot)| slot.nesting.is_none()) {
@@ -130,6 +134,11 @@ impl Engine {
         let Some(batch) = self.activity.batch() else { return false };
         let asks = |at: usize| batch.calls.get(at).is_some_and(|slot| slot.nesting.is_none());
         self.extensions.asked_calls().any(asks)
+    }
+
+    fn is_up_to_clients(&self) -> bool {
+        let begins_beside = self.dialect.record().tool_execution == DialectToolExecution::Interrupt;
+        !begins_beside && !self.extensions.decides_about_calls() && self.running_calls().is_empty()
     }
 
     /// Denies what is asked: as if the host had dismissed the dialogs.

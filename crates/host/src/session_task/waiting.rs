@@ -6,13 +6,21 @@ use crate::{
     records::WaitingRunFile,
     session_handle::UnattendedAction,
 };
-use pi_rpc_engine::{Engine, Input};
+use pi_rpc_engine::{Engine, Input, WaitingRun};
 use pi_rpc_protocol::{
     AbortCommand, AgentSessionEvent, AgentSessionEventKind, Base, Emission, Inbound, Outbound,
 };
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 impl SessionTask {
+    /// The run that another process is to go on with, for whoever passes the output on and notes it.
+    pub(super) fn noted_elsewhere(&self) -> Option<Arc<WaitingRun>> {
+        let engine = &self.runner.engine;
+        let waiting =
+            self.outlet.as_ref().filter(|_| engine.asks_permission()).and_then(|_| engine.waiting_run());
+        waiting.filter(|waiting| waiting.is_up_to_clients).map(Arc::new)
+    }
+
     /// Looks since when a permission is asked for while no client is there.
     pub(super) fn watch_attendance(&mut self) {
         // Of a session with an outlet, others know the clients.
@@ -80,9 +88,24 @@ pub(super) fn opens_dialog(emission: &Emission) -> bool {
     matches!(frame(emission), Some(Outbound::ExtensionUIRequest(request)) if request.kind().is_dialog())
 }
 
-/// Whether a tool call may begin after the emission.
-pub(super) fn begins_call(emission: &Emission) -> bool {
-    matches!(frame(emission), Some(Outbound::AgentSessionEvent(AgentSessionEvent::ToolExecutionStart(_))))
+/// Whether a tool call may begin by the input, which then must be noted first.
+pub(super) fn may_begin_calls(input: &Input) -> bool {
+    match input {
+        Input::Frame(frame) => match &**frame {
+            Inbound::Command(command) => !command.kind().is_read(),
+            _ => true,
+        },
+        Input::Time
+        | Input::Extension { .. }
+        | Input::ExtensionEnded { .. }
+        | Input::ExtensionBadLine { .. }
+        | Input::ToolEnd { .. }
+        | Input::Resume(_)
+        | Input::DenyQuestions
+        | Input::EndOfInput
+        | Input::Shutdown => true,
+        _ => false,
+    }
 }
 
 /// What is told of the emission to whoever is not connected.
