@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// Sessions that are opened and closed, of each kind. More than the lines that the file of owners may have too many.
-const COUNT: usize = 700;
+const COUNT: usize = 300;
 
 /// The descriptors that the process has open, which are its own and those of its connections.
 fn descriptors(host: &Host) -> usize {
@@ -38,7 +38,7 @@ fn closed_and_refused_sessions_leave_nothing() {
     names.sort();
     assert_eq!(names, ["lock", "owners"]);
     let lines = fs::read_to_string(state.join("owners")).unwrap().lines().count();
-    assert!(lines <= 1024, "{lines}");
+    assert!(lines <= 520, "{lines}");
     let listed = client.request(&json!({ "type": "list_sessions", "id": "l" }));
     assert_eq!(listed["data"]["sessions"], json!([]));
 }
