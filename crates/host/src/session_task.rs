@@ -30,6 +30,7 @@ use std::{
 };
 use tokio::sync::{mpsc, watch};
 use tracing::Instrument as _;
+pub use waiting::SessionSinks;
 use waiting::{answers_dialog, forget_waiting_run, may_begin_calls, note_waiting_run, notice, opens_dialog};
 
 /// Lines of clients that wait for the session.
@@ -79,22 +80,6 @@ struct SessionTask {
     has_spent: bool,
     /// Whether it goes on from its file once it has stopped.
     is_resumable: bool,
-}
-
-/// Where a session puts what is not for its connections.
-#[derive(Default)]
-pub struct SessionSinks {
-    /// Where frames go in place of connections.
-    pub outlet: Option<Outlet>,
-    /// Where its run is noted while it waits for a permission.
-    pub waiting_file: Option<WaitingRunFile>,
-}
-
-impl SessionSinks {
-    /// Those of a session with connections.
-    pub const fn noted(waiting_file: Option<WaitingRunFile>) -> Self {
-        Self { outlet: None, waiting_file }
-    }
 }
 
 /// Starts a session, a new one or one that goes on. It has ended once `ended` of the handle has a value.

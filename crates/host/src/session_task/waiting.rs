@@ -1,8 +1,9 @@
-//! A run that waits for a permission: noted while it does, and what becomes of it where nobody is there.
+//! Where a session tells what is not for its connections, and what becomes of a run that waits for a permission.
 
 use super::{NO_CLIENT, SessionTask};
 use crate::{
     notices::{self, NoticeKind},
+    outlet::Outlet,
     records::WaitingRunFile,
     session_handle::UnattendedAction,
 };
@@ -11,6 +12,22 @@ use pi_rpc_protocol::{
     AbortCommand, AgentSessionEvent, AgentSessionEventKind, Base, Emission, Inbound, Outbound,
 };
 use std::{sync::Arc, time::Instant};
+
+/// Where a session puts what is not for its connections.
+#[derive(Default)]
+pub struct SessionSinks {
+    /// Where frames go in place of connections.
+    pub outlet: Option<Outlet>,
+    /// Where its run is noted while it waits for a permission.
+    pub waiting_file: Option<WaitingRunFile>,
+}
+
+impl SessionSinks {
+    /// Those of a session with connections.
+    pub const fn noted(waiting_file: Option<WaitingRunFile>) -> Self {
+        Self { outlet: None, waiting_file }
+    }
+}
 
 impl SessionTask {
     /// The run that another process is to go on with, for whoever passes the output on and notes it.
