@@ -480,6 +480,9 @@ impl OtherSession {
             directory: self.directory.clone(),
             name: state.and_then(|state| state.session_name.clone()),
             status: self.status(),
+            only_waits: false,
+            waiting: None,
+            lines: 0,
         }
     }
 
