@@ -344,6 +344,26 @@ export interface MatchCount {
   next?: number | null;
 }
 
+/** A server of the Model Context Protocol. */
+export interface McpServer {
+  /** The name, as names of tools have it. */
+  name: string;
+  /** The latest state that frames show: `connected`, or what a notice says. */
+  state: string;
+  /** The tools that lead to its own, where those are not declared. */
+  reachedBy?: string | null;
+  /** Names of its tools that were declared or called. */
+  tools: Array<string>;
+  /** Calls of its tools. */
+  calls: number;
+  /** Calls that failed. */
+  failed: number;
+  /** The latest error of a call or the server. */
+  lastError?: string | null;
+  /** The record that has it. */
+  errorRecord?: number | null;
+}
+
 /** The moment after a record. */
 export interface Moment {
   /** The record; 0: before the first. */
@@ -799,6 +819,8 @@ export interface Timing {
   deltas: Deltas;
   /** Figures of the whole recording. */
   figures: Figures;
+  /** Servers of the Model Context Protocol, as far as frames show them. */
+  servers: Array<McpServer>;
 }
 
 /** Tokens of answers. */
