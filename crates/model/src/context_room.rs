@@ -4,8 +4,10 @@
 use super::{
     convert::{ChatBlock, ChatPart, ChatTurn, convert},
     request::ModelRequest,
+    types::ToolSpec,
 };
 use pi_rpc_protocol::{AgentMessage, AssistantMessage, StopReason, Usage};
+use serde_json::json;
 
 /// Tokens that are always kept free, as the input is only estimated. Source: pi source.
 const MARGIN: u64 = 4096;
@@ -69,8 +71,21 @@ fn input_tokens(request: &ModelRequest<'_>) -> u64 {
     if let Some((_, counted)) = counted {
         return tokens.saturating_add(counted);
     }
-    let tools = request.tools.iter().map(|tool| tool.description.len() + tool.parameters.to_string().len());
-    tokens + estimated_tokens(count(request.system_prompt)) + estimated_tokens(tools.sum::<usize>() as u64)
+    tokens + estimated_tokens(count(request.system_prompt)) + estimated_tokens(tools_chars(request.tools))
+}
+
+/// Characters of the tools as a list in JSON. Source: pi source.
+fn tools_chars(tools: &[ToolSpec]) -> u64 {
+    let tool = |tool: &ToolSpec| {
+        let members =
+            json!({ "name": tool.name, "description": tool.description, "parameters": *tool.parameters });
+        count(&members.to_string()) + 1
+    };
+    // Every tool has a comma behind it but the last, and the list two brackets.
+    match tools {
+        [] => 0,
+        tools => tools.iter().map(tool).sum::<u64>() + 1,
+    }
 }
 
 /// The place of the newest answer whose tokens the provider has counted, with their number. A message before it that is newer,
@@ -122,9 +137,9 @@ const fn estimated_tokens(characters: u64) -> u64 {
     characters.saturating_mul(2).div_ceil(7)
 }
 
-/// Number of characters.
+/// Number of characters, in UTF-16 units.
 fn count(text: &str) -> u64 {
-    text.chars().count() as u64
+    text.encode_utf16().count() as u64
 }
 
 fn chars_of(parts: &[ChatPart<'_>]) -> u64 {
@@ -136,8 +151,27 @@ fn block_chars(block: &ChatBlock<'_>) -> u64 {
         ChatBlock::Text { text, .. } | ChatBlock::Thinking { text, .. } => count(text),
         ChatBlock::Redacted { data } => data.len() as u64,
         ChatBlock::Call { name, arguments, .. } => {
-            let members = arguments.iter().map(|(key, value)| key.len() + value.to_string().len());
-            (name.len() + members.sum::<usize>()) as u64
+            count(name) + serde_json::to_string(arguments).map_or(0, |arguments| count(&arguments))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn tools_count_as_their_json() {
+        let tool = |name: &str| ToolSpec {
+            name: name.to_owned(),
+            description: "Says \"hi\".".to_owned(),
+            parameters: Arc::new(json!({ "type": "object" })),
+            exclusive: false,
+            output: None,
+        };
+        let list = r#"[{"description":"Says \"hi\".","name":"a","parameters":{"type":"object"}},{"description":"Says \"hi\".","name":"bc","parameters":{"type":"object"}}]"#;
+        assert_eq!(tools_chars(&[tool("a"), tool("bc")]), count(list));
+        assert_eq!(tools_chars(&[]), 0);
     }
 }
