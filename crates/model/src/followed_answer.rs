@@ -6,6 +6,9 @@ use super::{
 };
 use pi_rpc_protocol::JsonObject;
 
+/// Bytes up to which an answer is held, as the session holds it, too. Behind a longer one the next request is sent whole.
+const HELD_BYTES: usize = 1024 * 1024;
+
 /// What has come of an answer.
 #[derive(Clone, Debug, Default)]
 pub struct FollowedAnswer {
@@ -14,6 +17,8 @@ pub struct FollowedAnswer {
     /// The provider's name of the model that answers.
     pub model: Option<String>,
     blocks: Vec<Block>,
+    /// Bytes of the texts of the blocks.
+    bytes: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -37,7 +42,10 @@ impl FollowedAnswer {
                 arguments: JsonObject::new(),
             }),
             StreamEvent::Delta { index, delta } => {
-                if let Some(block) = self.blocks.get_mut(*index) {
+                self.bytes = self.bytes.saturating_add(delta.len());
+                if self.is_too_long() {
+                    self.blocks = Vec::new();
+                } else if let Some(block) = self.blocks.get_mut(*index) {
                     block.text.push_str(delta);
                 }
             }
@@ -51,8 +59,15 @@ impl FollowedAnswer {
         }
     }
 
-    /// The blocks as a later request has them; `None`: it may have them in another form.
+    const fn is_too_long(&self) -> bool {
+        self.bytes > HELD_BYTES
+    }
+
+    /// The blocks as a later request has them; `None`: it may have them in another form, or they are too long to be held.
     pub fn blocks(&mut self) -> Option<Vec<ChatBlock<'_>>> {
+        if self.is_too_long() {
+            return None;
+        }
         for block in &mut self.blocks {
             if matches!(block.start, BlockStart::ToolCall { .. }) && !block.text.trim().is_empty() {
                 block.arguments = serde_json::from_str(&block.text).ok()?;
@@ -106,6 +121,17 @@ mod tests {
         ];
         assert_eq!(blocks, Some(format!("{expected:?}")));
         answer.follow(&StreamEvent::Delta { index: 2, delta: "}".to_owned() });
+        assert_eq!(answer.blocks(), None);
+    }
+
+    #[test]
+    fn long_answer_is_not_held() {
+        let mut answer = FollowedAnswer::default();
+        answer.follow(&StreamEvent::Start { index: 0, block: BlockStart::Text });
+        answer.follow(&StreamEvent::Delta { index: 0, delta: "x".repeat(HELD_BYTES) });
+        assert_eq!(answer.blocks().map(|blocks| blocks.len()), Some(1));
+        answer.follow(&StreamEvent::Delta { index: 0, delta: "x".to_owned() });
+        assert!(answer.blocks.is_empty());
         assert_eq!(answer.blocks(), None);
     }
 }
