@@ -61,7 +61,9 @@ impl SessionChecks {
             return;
         }
         // A session that was opened by a path keeps the path. In a redacted recording the name means nothing.
-        let is_judged = self.has_begun && !self.may_be_changed_by_extensions() && !at.has_extensions;
+        // The file of a fork may have been named before the fork had its id.
+        let is_judged =
+            self.has_begun && !self.has_forked && !self.may_be_changed_by_extensions() && !at.has_extensions;
         let name = file.and_then(|file| name_of(file).strip_suffix(".jsonl")).filter(|_| is_judged);
         if let Some(name) = name {
             found.expect(Rule::SessionIdentity, name.ends_with(&format!("_{id}")), || {

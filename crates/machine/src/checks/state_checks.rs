@@ -41,6 +41,8 @@ struct UnjudgedAnswer {
     api: String,
     level: Option<ThinkingLevel>,
     /// The frame of the answer.
+    /// The frame of the prompt of its run: its request may be as old.
+    since: u64,
     frame: u64,
 }
 
@@ -213,6 +215,7 @@ impl StateChecks {
         }
         if let RpcSuccess::GetState(state) = success {
             self.unknown_answer(&state.data, since, at, found);
+            self.known.note_start(&state.data);
             // What is known already is compared with that.
             let is_new = *self.known.members.slot(Member::Model).now() == Knowledge::Unknown;
             let models = self.known.members.models().filter(|_| is_new && !self.known.may_change_silently());
@@ -278,7 +281,7 @@ impl StateChecks {
         let still = request.met == [FlowState::Idle] && at.now.flow == FlowState::Idle;
         if still && self.known.has_only_reads_outstanding() && !self.known.may_change_silently() {
             found.expect(Rule::CompactingFlag, !state.data.is_compacting, || {
-                "`isCompacting` false".to_owned()
+                "false, as nothing is under way, at /data/isCompacting".to_owned()
             });
         }
     }
@@ -323,6 +326,7 @@ impl StateChecks {
                 model: message.model.clone(),
                 api: message.api.clone(),
                 level: message.thinking_level,
+                since: known.run_prompt(),
                 frame: found.frame(),
             });
         }
@@ -342,11 +346,11 @@ impl StateChecks {
     fn unknown_answer(&mut self, state: &SessionState, since: u64, at: &FrameContext, found: &mut Findings) {
         let Some(answer) = self.unjudged.take() else { return };
         let slot = self.known.members.slot(Member::Model);
-        let is_same = *slot.now() == Knowledge::Unknown && slot.is_unchanged_since(answer.frame);
+        let is_same = *slot.now() == Knowledge::Unknown && slot.is_unchanged_since(answer.since);
         let is_changing = self.known.is_changing(Member::Model) || self.known.may_change_silently();
         let level = self.known.members.slot(Member::ThinkingLevel);
         let has_level = *level.now() == Knowledge::Unknown
-            && level.is_unchanged_since(answer.frame)
+            && level.is_unchanged_since(answer.since)
             && !self.known.is_changing(Member::ThinkingLevel);
         let model = state.model.as_ref().filter(|_| is_same && !is_changing && answer.frame < since);
         let model = model.filter(|model| !is_virtual(model, at.dialect));

@@ -99,6 +99,9 @@ impl KnownMembers {
             (MemberValue::Model(Some(model)), Knowledge::Known(MemberValue::Model(Some(known)))) => {
                 key(model) == key(known)
             }
+            (MemberValue::Model(Some(model)), Knowledge::OneOf(models)) => models
+                .iter()
+                .any(|known| matches!(known, MemberValue::Model(Some(known)) if key(known) == key(model))),
             _ => now.allows(value),
         }
     }

@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{checks::frame_context::FrameContext, requests::OpenRequest};
 use pi_rpc_protocol::{
-    AgentMessage, AgentMessageKind, AgentSessionEvent, Effect, MemberValue, RpcCommand,
-    RpcExtensionUIRequest, RpcSuccess, SessionMember as Member, StopReason, effects_of_event,
-    effects_of_success, members_of_success,
+    AgentMessage, AgentMessageKind, AgentSessionEvent, Effect, MemberValue, Model, RpcCommand,
+    RpcExtensionUIRequest, RpcSuccess, SessionMember as Member, SessionState, StopReason, ThinkingLevel,
+    effects_of_event, effects_of_success, members_of_success,
 };
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -30,8 +30,20 @@ pub struct KnownState {
     /// The range of models that cycling goes through.
     pub cycling: CycleRange,
     pub sessions: SessionHistory,
+    start: StartValues,
     /// Whether an extension has acted, which may change members without a frame.
     has_extension_acted: bool,
+}
+
+/// The model and the thinking level with which the process began: some servers begin every session with those of their command line.
+#[derive(Clone, Debug, Default)]
+enum StartValues {
+    /// No frame has shown or changed them.
+    #[default]
+    Open,
+    Known(Option<Box<Model>>, Option<ThinkingLevel>),
+    /// They were changed before a frame has shown them.
+    Unknown,
 }
 
 /// The range of models that cycling goes through, which is fixed for a process.
@@ -66,7 +78,8 @@ const MAX_COMMANDS: usize = 4096;
 impl KnownState {
     /// Takes in a command, the request with this number.
     pub fn on_command(&mut self, number: u64, command: &RpcCommand, at: &FrameContext) {
-        let kept = (!command.kind().changes().is_empty()).then(|| Box::new(command.clone()));
+        let is_compared = matches!(command, RpcCommand::NegotiateProtocol(_));
+        let kept = (is_compared || !command.kind().changes().is_empty()).then(|| Box::new(command.clone()));
         self.open.push_back(PendingCommand {
             number,
             frame: at.frame,
@@ -154,8 +167,42 @@ impl KnownState {
             .any(|it| it.kind().changes().contains(&member))
     }
 
+    /// Notes the model and the level of the first state, if nothing has changed them.
+    pub fn note_start(&mut self, state: &SessionState) {
+        if matches!(self.start, StartValues::Open) {
+            self.start = StartValues::Known(state.model.clone().map(Box::new), state.thinking_level);
+        }
+    }
+
+    /// Takes in that another session has begun: it may have the model and the level of the start.
+    fn allow_start_values(&mut self, at: &FrameContext) {
+        let start = match &self.start {
+            StartValues::Known(model, level) => [
+                Some(MemberValue::Model(model.as_deref().cloned())),
+                Some(MemberValue::ThinkingLevel(*level)),
+            ],
+            StartValues::Open | StartValues::Unknown => [None, None],
+        };
+        for (member, start) in [Member::Model, Member::ThinkingLevel].into_iter().zip(start) {
+            let is_start = start.as_ref().is_some_and(|start| self.members.allows(start));
+            let known = match (self.members.slot(member).now(), start) {
+                (Knowledge::Unknown | Knowledge::NoneOf(_), _) => continue,
+                (Knowledge::Known(_) | Knowledge::OneOf(_), Some(_)) if is_start => continue,
+                (Knowledge::Known(now), Some(start)) => Knowledge::OneOf(vec![now.clone(), start]),
+                (Knowledge::OneOf(now), Some(start)) => Knowledge::OneOf([now.as_slice(), &[start]].concat()),
+                (Knowledge::Known(_) | Knowledge::OneOf(_), None) => Knowledge::Unknown,
+            };
+            self.change(member, known, at.frame);
+        }
+    }
+
     /// Applies the effects of a successful command.
     pub fn apply_success(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &FrameContext) {
+        let changed = command.kind().changes();
+        let may_change = [Member::Model, Member::ThinkingLevel].iter().any(|member| changed.contains(member));
+        if matches!(self.start, StartValues::Open) && (may_change || changes_session(success)) {
+            self.start = StartValues::Unknown;
+        }
         if let RpcSuccess::CycleModel(response) = success {
             self.cycling = match &response.data {
                 None => CycleRange::Nothing,
@@ -213,9 +260,15 @@ impl KnownState {
         left: PreviousSession,
         at: &FrameContext,
     ) {
-        if !changes_session(success) {
-            return;
+        if changes_session(success) {
+            self.take_up_session(command, left, at);
+            if at.may(|record| record.sessions_start_anew) {
+                self.allow_start_values(at);
+            }
         }
+    }
+
+    fn take_up_session(&mut self, command: &RpcCommand, left: PreviousSession, at: &FrameContext) {
         let is_same =
             matches!(command, RpcCommand::NewSession(_)) && left.level_changes == self.sessions.level_changes;
         self.sessions.same_level = is_same.then_some(self.sessions.level_changes);
