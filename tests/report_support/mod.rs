@@ -121,11 +121,18 @@ pub fn found(rule: Rule, tier: Tier) -> ReportedFinding {
         kind: "response(abort ok)".to_owned(),
         state: "idle".to_owned(),
         expected: "a request that waits\x1b[2J".to_owned(),
-        difference: (tier == Tier::Should).then(|| Difference {
-            pointer: "/data/model\x1b[2J/id".to_owned(),
-            expected: r#""one""#.to_owned(),
-            got: "absent".to_owned(),
-        }),
+        difference: match tier == Tier::Should {
+            true => Difference {
+                pointer: "/data/model\x1b[2J/id".to_owned(),
+                expected: r#""one""#.to_owned(),
+                got: "absent".to_owned(),
+            },
+            false => Difference {
+                pointer: String::new(),
+                expected: "a request that waits\x1b[2J".to_owned(),
+                got: "{}".to_owned(),
+            },
+        },
         also_expected: if tier == Tier::Must { vec!["one response".to_owned()] } else { Vec::new() },
         known: None,
         excerpt: vec![

@@ -6,7 +6,7 @@ use super::{
     recent_records::RecentRecords,
     report::{Outcome, Quote, ReportedFinding, ServerIdentity, Source, Subject, TimelineEntry},
 };
-use pi_rpc_machine::{Kind, Rule, State};
+use pi_rpc_machine::{Difference, Kind, Rule, State, Violation};
 use pi_rpc_protocol::{Dialect, DialectVersion, FlowState, Need, Outbound, Side, read};
 use pi_rpc_recording::{Direction, Record};
 use serde::Deserialize;
@@ -32,6 +32,8 @@ pub struct Examination {
     whole_in_excerpts: WholeBudget,
     /// The exit status of the last process.
     status: Option<i64>,
+    /// Whether the last record was judged.
+    has_ended: bool,
 }
 
 /// Records that an excerpt shows before the record of the finding.
@@ -89,6 +91,7 @@ impl Examination {
             whole_in_timeline: WholeBudget(MAX_WHOLE_TIMELINE),
             whole_in_excerpts: WholeBudget(MAX_WHOLE_EXCERPTS),
             status: None,
+            has_ended: false,
         }
     }
 
@@ -134,6 +137,7 @@ impl Examination {
     /// Ends the conversation. The outcome is `Passed` or `Error`; whether the findings make it fail, the report decides.
     pub fn finish(mut self) -> Subject {
         let last = self.before.back().map(Preview::record);
+        self.has_ended = true;
         for mut finding in self.judge.finish() {
             finding.record = last.unwrap_or(finding.record);
             let place = self.add_finding(&finding);
@@ -251,13 +255,22 @@ impl Examination {
             kind: violation.kind.to_string(),
             state: violation.state.to_string(),
             expected: violation.expected.clone(),
-            difference: violation.difference.clone(),
+            difference: violation.difference.clone().unwrap_or_else(|| self.whole_record(violation)),
             also_expected: Vec::new(),
             known: None,
             excerpt,
         });
         self.waiting.push((place, AFTER));
         place
+    }
+
+    /// What stands where something else was expected: the record of the finding, or the end of the recording.
+    fn whole_record(&self, violation: &Violation) -> Difference {
+        let got = match self.has_ended {
+            true => "nothing more: the recording ends here".to_owned(),
+            false => self.before.back().map(Preview::text).unwrap_or_default(),
+        };
+        Difference { pointer: String::new(), expected: violation.expected.clone(), got }
     }
 
     /// The latest records, preceded by the one that caused the finding.

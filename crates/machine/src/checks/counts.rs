@@ -189,11 +189,17 @@ impl Counts {
             _ => None,
         };
         if let Some(wanted) = wanted {
-            let (rule, what) = (Rule::StreamingFlag, "whether something goes on");
-            found.expect_same(rule, "/data/isStreaming", what, &wanted, &state.is_streaming);
+            let rule = Rule::StreamingFlag;
+            let what = match wanted {
+                true => format!("true: nothing has told the end of {}", at.now.flow.as_str()),
+                false => "false, as nothing is under way".to_owned(),
+            };
+            found.expect_same(rule, "/data/isStreaming", &what, &wanted, &state.is_streaming);
         }
         if all(FlowState::is_compacting) {
-            found.expect(Rule::CompactingFlag, state.is_compacting, || "`isCompacting` true".to_owned());
+            found.expect(Rule::CompactingFlag, state.is_compacting, || {
+                "true, as a compaction is under way, at /data/isCompacting".to_owned()
+            });
         }
         if all(|state| state == FlowState::Idle) && !state.is_streaming {
             self.restless = false;

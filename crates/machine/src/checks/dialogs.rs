@@ -30,7 +30,7 @@ impl Dialogs {
     pub fn on_request(&mut self, request: &RpcExtensionUIRequest, whole: bool, found: &mut Findings) {
         let id = request.id().to_owned();
         let new = self.known.insert(id.clone());
-        found.expect(Rule::UiIdUnique, new, || "an id that was not used before".to_owned());
+        found.expect(Rule::UiIdUnique, new, || "an id that was not used before, at /id".to_owned());
         match request.kind() {
             RpcExtensionUIRequestKind::SetTitle => {
                 found.fail(Rule::NoTitle, "no setTitle unless it was asked for");

@@ -344,7 +344,10 @@ impl Prompts {
         let Some(prompt) = self.started.remove(changing.unwrap_or_default()) else { return };
         obligations.fulfil(ObligationKind::Run(prompt.number));
         if !prompt.changes && !at.has_extensions && !at.cut {
-            found.fail(Rule::PromptDelivered, "the text of the prompt");
+            found.fail(
+                Rule::PromptDelivered,
+                "the text of the prompt that was acknowledged last, at /message/content",
+            );
         }
     }
 }

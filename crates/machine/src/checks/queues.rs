@@ -18,6 +18,7 @@ use pi_rpc_protocol::{
     QueueUpdateEvent, RpcCommand, RpcCommandKind, RpcSuccess, RuleId as Rule, StopReason, StreamingBehavior,
     UserMessage, fires_anywhere,
 };
+use serde_json::json;
 use std::collections::VecDeque;
 
 /// The steering and follow-up queues, as far as the host can know them.
@@ -205,8 +206,10 @@ impl Queues {
         let place = self.reported.added.iter().position(|added| *added == text.text);
         let known = self.reported.added.remove(place.unwrap_or_default()).is_some();
         found.expect(Rule::QueueTold, known || self.unsure || at.cut, || {
-            "a `queue_update` with it first".to_owned()
+            format!("a `queue_update` that has `{}` before the response", text.text)
         });
+        // The next one may have it.
+        self.unsure |= !known && !at.cut;
     }
 
     fn cleared(&mut self, response: Option<&RpcSuccess>, at: &FrameContext, found: &mut Findings) {
@@ -257,8 +260,10 @@ impl Queues {
     ) {
         use AgentSessionEvent as Event;
         if !fires_anywhere(event.kind().as_str()) && !matches!(event, Event::MessageStart(_)) {
-            if self.reported.taken.take().is_some() {
-                found.fail(Rule::QueueTold, "the message that was taken from the queue");
+            if let Some(text) = self.reported.taken.take() {
+                let what =
+                    format!("the `message_start` of `{text}`, which `queue_update` has taken from the queue");
+                found.fail(Rule::QueueTold, what);
             }
             self.reported.maybe_taken = false;
         }
@@ -306,15 +311,16 @@ impl Queues {
             _ => false,
         };
         let known = !self.unsure && !at.cut;
-        found.expect(Rule::QueueTold, holds || !known, || {
-            let had = [texts(&self.steering.items), texts(&self.follow_up.items)];
-            let count = |list: &[String]| list.len();
-            format!(
-                "the queues as they were ({} at /steering, {} at /followUp), and one message more or fewer",
-                count(&had[0]),
-                count(&had[1])
-            )
-        });
+        match holds || !known {
+            true => found.pass(Rule::QueueTold),
+            false => {
+                let what = "the queues as they were, and one message more at the end of one, or one fewer";
+                let lists = |steering, follow_up| json!({ "steering": steering, "followUp": follow_up });
+                let had = lists(texts(&self.steering.items), texts(&self.follow_up.items));
+                let told = lists(update.steering.clone(), update.follow_up.clone());
+                found.fail_with_difference(Rule::QueueTold, "", what, &had, &told);
+            }
+        }
         if clears && empty {
             found.expect(Rule::QueueTold, self.reported.cleared.is_none() || !known, || {
                 "one `queue_update` for `clear_queue`".to_owned()
@@ -475,8 +481,9 @@ impl Queues {
             None => {
                 let waits = self.steering.place(text).or_else(|| self.follow_up.place(text)).is_some();
                 let was_reported = !waits || maybe_taken || self.unsure;
-                found
-                    .expect(Rule::QueueTold, was_reported, || "a `queue_update` without it first".to_owned());
+                found.expect(Rule::QueueTold, was_reported, || {
+                    format!("a `queue_update` without `{text}` before the message")
+                });
                 if !was_reported {
                     self.steering.report();
                     self.follow_up.report();
@@ -504,7 +511,12 @@ impl Queues {
         let holds = self.unsure || (place == Some(0) && !skips_steering);
         found.expect(Rule::DeliverFifo, holds, || match first {
             Some(item) => format!("the steering message first: {}", beginning(&item.text.text)),
-            None => "the message that was queued before it".to_owned(),
+            None => {
+                let fronts =
+                    [&self.steering, &self.follow_up].into_iter().filter_map(|queue| queue.items.front());
+                let fronts: Vec<String> = fronts.map(|item| beginning(&item.text.text)).collect();
+                format!("the message that was queued first: {}", fronts.join(", or the follow-up "))
+            }
         });
         if !holds {
             self.steering.report();

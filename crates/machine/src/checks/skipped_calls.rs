@@ -144,7 +144,7 @@ impl SkippedCalls {
         if execution == DialectToolExecution::SequentialSkip {
             if skipped {
                 found.expect(Rule::SkipCause, self.ran || !self.is_whole, || {
-                    "the first call to be run".to_owned()
+                    "the first call of the message to be run, not skipped".to_owned()
                 });
             } else if self.skipped
                 && !at.cut

@@ -80,7 +80,11 @@ impl Turn {
     pub fn assistant_end(&mut self, message: &AssistantMessage, dialect: Dialect, found: &mut Findings) {
         let failed = matches!(message.stop_reason, StopReason::Error | StopReason::Aborted);
         found.expect(Rule::StopReason, failed == message.error_message.is_some(), || {
-            "`errorMessage` exactly with error and aborted".to_owned()
+            let a = if failed { "an" } else { "no" };
+            format!(
+                "{a} `errorMessage`, as `stopReason` is {}, at /message/errorMessage",
+                message.stop_reason.as_str()
+            )
         });
         usage::check_sums(&message.usage, &message.api, "/message/usage", found);
         if let Some(partial_message) = self.partial_message.take() {
@@ -107,7 +111,10 @@ impl Turn {
             StopReason::Stop => self.calls.is_empty(),
             _ => true,
         };
-        found.expect(Rule::StopReason, stops, || "`toolUse` exactly with calls".to_owned());
+        found.expect(Rule::StopReason, stops, || {
+            let count = self.calls.len();
+            format!("`toolUse` exactly with calls, of which there are {count}, at /message/stopReason")
+        });
         self.answered = true;
         self.assistant = Some(message.clone());
         self.completed = Some(found.frame());
@@ -121,10 +128,13 @@ impl Turn {
         }
         let (failed, calls) = (self.has_failed(), !self.calls.is_empty());
         let (holds, expected) = match event {
-            AgentSessionEvent::TurnEnd(_) => (failed || !calls, "tool_execution_start"),
-            AgentSessionEvent::ToolExecutionStart(_) => {
-                (!failed || !calls || dialect.record().results_for_failed_calls, "turn_end")
+            AgentSessionEvent::TurnEnd(_) => {
+                (failed || !calls, "the `tool_execution_start` of the calls of the message")
             }
+            AgentSessionEvent::ToolExecutionStart(_) => (
+                !failed || !calls || dialect.record().results_for_failed_calls,
+                "`turn_end`, as the message has failed",
+            ),
             _ => (true, ""),
         };
         self.passed_over = !holds;
@@ -135,15 +145,17 @@ impl Turn {
 
     pub fn call_starts(&mut self, start: &ToolExecutionStartEvent, dialect: Dialect, found: &mut Findings) {
         let Some(at) = self.calls.iter().position(|call| call.call.id == start.tool_call_id) else {
-            found.fail(Rule::ToolStartPerCall, "a call of the assistant message".to_owned());
+            found.fail(Rule::ToolStartPerCall, "the id of a call of the assistant message, at /toolCallId");
             return;
         };
-        let before = &self.calls[..at];
-        found.expect(Rule::ToolOrderStart, before.iter().all(|call| call.started), || {
-            "calls in order".to_owned()
+        let before = self.calls[..at].iter().find(|call| !call.started);
+        found.expect(Rule::ToolOrderStart, before.is_none(), || {
+            let id = before.map(|call| call.call.id.as_str()).unwrap_or_default();
+            format!("the calls in their order: the `tool_execution_start` of {id} first")
         });
         let other = |call: &&TurnCall| call.started && !call.answered && call.call.id != start.tool_call_id;
         let mut running = self.calls.iter().filter(other);
+        let first = running.clone().next().map(|call| call.call.id.clone());
         let alone = match dialect.record().tool_execution {
             DialectToolExecution::SequentialSkip => Some(running.next().is_none()),
             DialectToolExecution::Interrupt => {
@@ -154,7 +166,9 @@ impl Turn {
             | DialectToolExecution::ParallelAsCompleted => None,
         };
         if let Some(alone) = alone.filter(|_| self.calls.len() > 1) {
-            found.expect(Rule::ToolSequential, alone, || "the former call's result first".to_owned());
+            found.expect(Rule::ToolSequential, alone, || {
+                format!("the result of {} first, which runs", first.unwrap_or_default())
+            });
         }
         let call = &mut self.calls[at];
         if dialect.record().coerces_arguments && holds_same_values(&call.call.arguments, &start.args) {
@@ -207,7 +221,11 @@ impl Turn {
         let Some(at) = self.calls.iter().position(|call| call.call.id == id) else { return };
         let over = self.calls.iter().all(|call| !call.started || call.end.is_some());
         let own = ended.is_some_and(|ended| ended == id);
-        found.expect(Rule::ResultsTogether, over || own, || "the ends of all calls first".to_owned());
+        found.expect(Rule::ResultsTogether, over || own, || {
+            let running = self.calls.iter().filter(|call| call.started && call.end.is_none());
+            let ids: Vec<&str> = running.map(|call| call.call.id.as_str()).collect();
+            format!("the ends of all calls first: {} has no `tool_execution_end`", ids.join(", "))
+        });
         let before = self.calls.iter().take(at);
         found.expect(
             Rule::ResultsTogether,
@@ -243,7 +261,10 @@ impl Turn {
 
     pub fn tool_update(&mut self, update: &ToolExecutionUpdateEvent, dialect: Dialect, found: &mut Findings) {
         if update.parent_tool_call_id.is_some() {
-            if self.judges_nested(dialect) && self.has_outer(update.parent_tool_call_id.as_ref()) {
+            if self.judges_nested(dialect)
+                && (self.has_outer(update.parent_tool_call_id.as_ref())
+                    || self.nested.has(Some(&update.tool_call_id)))
+            {
                 self.nested.update(update, found);
             }
             return;
@@ -251,7 +272,7 @@ impl Turn {
         let incomplete = self.incomplete;
         let call = self.calls.iter_mut().find(|call| call.call.id == update.tool_call_id);
         let Some(call) = call.filter(|call| call.started && call.end.is_none()) else {
-            return found.fail(Rule::ToolUpdateWindow, "progress of a call that runs");
+            return found.fail(Rule::ToolUpdateWindow, "the id of a call that runs, at /toolCallId");
         };
         found.with_cause(call.latest, |found| {
             let same = incomplete || call.call.name == update.tool_name && is_given(&call.call, &update.args);
@@ -294,7 +315,13 @@ impl Turn {
                 (call.end, call.latest) = (Some(end.clone()), Some(found.frame()));
                 self.ended = Some(end.tool_call_id.clone());
             }
-            None => found.fail(Rule::ToolEndPerStart, "the end of a call that runs"),
+            None => {
+                let what = format!(
+                    "the id and the name of a call that runs, not {} `{}`",
+                    end.tool_call_id, end.tool_name
+                );
+                found.fail(Rule::ToolEndPerStart, what);
+            }
         }
     }
 
@@ -304,8 +331,8 @@ impl Turn {
         }
         let call = self.calls.iter_mut().find(|call| call.call.id == result.tool_call_id && !call.answered);
         let Some(call) = call else {
-            found.fail(Rule::ToolResultEq, "the result of a call that has ended".to_owned());
-            return;
+            let what = "the id of a call that has ended and has no result yet, at /message/toolCallId";
+            return found.fail(Rule::ToolResultEq, what);
         };
         call.answered = true;
         let what = "what the end of the call said";
@@ -315,7 +342,10 @@ impl Turn {
                 let (expected, got) = (CallOutcome::of_end(end), CallOutcome::of_result(result));
                 found.expect_same(Rule::ToolResultEq, "/message", what, &expected, &got);
             }
-            None => found.fail(Rule::ToolResultEq, what),
+            None => found.fail(
+                Rule::ToolResultEq,
+                format!("the `tool_execution_end` of {} before its result: it has none", result.tool_call_id),
+            ),
         });
         self.results.push(result.clone());
     }
@@ -348,10 +378,13 @@ impl Turn {
         let late = spoken.may(|record| {
             record.results_together && record.unstarted_calls != DialectUnstartedCalls::OneText
         });
-        let complete = self.calls.iter().all(|call| call.answered || (late && !call.started));
+        let lacks = |call: &&TurnCall| !call.answered && !(late && !call.started);
+        let missing = self.calls.iter().find(lacks);
+        let complete = missing.is_none();
         found.with_cause(self.completed, |found| {
             found.expect(Rule::TurnResultsComplete, excused || complete, || {
-                "a result for each call".to_owned()
+                let id = missing.map(|call| call.call.id.as_str()).unwrap_or_default();
+                format!("a result for each call: {id} has none")
             });
         });
         !excused && complete && self.calls.iter().any(|call| !call.answered)

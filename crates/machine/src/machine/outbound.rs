@@ -204,8 +204,8 @@ impl<D: Carried> Machine<D> {
             let mut states: Vec<&str> = rows.flat_map(|row| row.states).map(|state| state.as_str()).collect();
             states.dedup();
             let expected = match states.is_empty() {
-                true => "nothing of the kind".to_owned(),
-                false => format!("it in {}", states.join(" or ")),
+                true => format!("no {kind} at all"),
+                false => format!("no {kind} in {}, but in {}", at.as_str(), states.join(" or ")),
             };
             found.fail(rule, expected);
         }

@@ -160,14 +160,14 @@ impl ReportedFinding {
         let about = rule.about();
         writeln!(to, "      rule: {} {DIM}({}){DIM:#}", about.sentence, about.sources.join("; "))?;
         writeln!(to, "      expected: {}", harmless(&self.expected))?;
-        if let Some(Difference { pointer, expected, got }) = &self.difference {
-            let at = if pointer.is_empty() { "the whole value".to_owned() } else { harmless(pointer) };
-            writeln!(to, "      at {at}:")?;
-            if *expected != self.expected {
-                writeln!(to, "        expected {}", harmless(expected))?;
-            }
-            writeln!(to, "        got      {}", harmless(got))?;
+        let Difference { pointer, expected, got } = &self.difference;
+        if !pointer.is_empty() {
+            writeln!(to, "      at {}:", harmless(pointer))?;
         }
+        if *expected != self.expected {
+            writeln!(to, "        expected {}", harmless(expected))?;
+        }
+        writeln!(to, "        got      {}", harmless(got))?;
         for other in &self.also_expected {
             writeln!(to, "      at another time: {}", harmless(other))?;
         }

@@ -69,7 +69,7 @@ impl ReportedFinding {
 
     /// What the rule expected, with the differing member if there is one.
     pub fn expectation(&self) -> String {
-        Difference::append_to(&self.expected, self.difference.as_ref())
+        Difference::append_to(&self.expected, Some(&self.difference))
     }
 }
 

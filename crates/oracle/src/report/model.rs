@@ -180,9 +180,9 @@ pub struct ReportedFinding {
     pub state: String,
     /// What the rule expected.
     pub expected: String,
-    /// The member that differs, with its expected and its actual value, if the violation lies in one member.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub difference: Option<Difference>,
+    /// The member that differs, with its expected and its actual value. If the violation does not lie in one member, the whole
+    /// record, shortened, with an empty pointer.
+    pub difference: Difference,
     /// Other expectations of the rule, at later occurrences; at most four.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_expected: Vec<String>,

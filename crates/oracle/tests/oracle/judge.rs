@@ -141,7 +141,7 @@ fn form_of_each_line_is_judged() {
             "a failure with data",
             Pi,
             answer(json!({ "success": false, "error": "e", "data": {} })),
-            &[Rule::RefusalReason, Rule::RespShape],
+            &[Rule::RespShape],
         ),
         (
             "a failure without an error",

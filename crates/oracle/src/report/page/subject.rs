@@ -4,7 +4,6 @@ use super::{class, outcome, place, tier_and_name};
 use crate::report::{Outcome, Quote, ReportedFinding, Source, Subject, TimelineEntry, whole_frame::laid_out};
 use maud::{Markup, html};
 use pi_rpc_files::harmless::harmless;
-use pi_rpc_machine::Difference;
 use pi_rpc_protocol::Need;
 use pi_rpc_recording::Direction;
 
@@ -92,7 +91,7 @@ impl ReportedFinding {
 
     /// The finding, with the rule to unfold. `first`: with the expectation, else as a repetition.
     fn details(&self, first: bool) -> Markup {
-        let about = self.rule.about();
+        let (about, difference) = (self.rule.about(), &self.difference);
         html! {
             details {
                 summary {
@@ -105,12 +104,10 @@ impl ReportedFinding {
                     p.soft { "Written in: " @for (place, source) in self.sources.iter().enumerate() { @if place > 0 { "; " } (written_in(source)) } "." }
                     p { code { (harmless(&self.kind)) } " in " code { (self.state) } ", " (self.count) " in all." }
                     @if let Some(session) = &self.session { p { "Session " code { (harmless(session)) } "." } }
-                    @if let Some(Difference { pointer, expected, got }) = &self.difference {
-                        p {
-                            "At " code { (harmless(pointer)) } ": "
-                            @if *expected != self.expected { "expected " code { (harmless(expected)) } ", " }
-                            "got " code { (harmless(got)) } "."
-                        }
+                    p {
+                        @if !difference.pointer.is_empty() { "At " code { (harmless(&difference.pointer)) } ": " }
+                        @if difference.expected != self.expected { "expected " code { (harmless(&difference.expected)) } ", " }
+                        "got " code { (harmless(&difference.got)) } "."
                     }
                     @for other in &self.also_expected { p { "At another time: expected " (harmless(other)) } }
                     @if let Some(why) = &self.known { p { span.good { "Known: " } (harmless(why)) } }
