@@ -15,7 +15,7 @@ static PARSED: LazyLock<Value> = LazyLock::new(|| {
 const NAMES: [&str; 5] = ["$defs", "errors", "properties", "mapping", "x-enum-in"];
 
 /// Keywords that say nothing about how a value goes.
-const LEFT_OUT: [&str; 11] = [
+const LEFT_OUT: [&str; 12] = [
     "description",
     "title",
     "x-doc",
@@ -23,6 +23,7 @@ const LEFT_OUT: [&str; 11] = [
     "x-in",
     "x-fires-in",
     "x-fires",
+    "x-free",
     "x-source",
     "examples",
     "pattern",

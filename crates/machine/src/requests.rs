@@ -128,6 +128,12 @@ impl InvalidLine {
 /// The most answered requests that are remembered, for a late error or a second response.
 const MAX_ANSWERED: usize = 64;
 
+/// What an error names for a line that could not be read.
+const NO_COMMAND: &str = "parse";
+
+/// The longest type in bytes that a server has to repeat whole.
+const MAX_ECHO: usize = 64;
+
 /// The most outstanding requests and lines that are tracked, in case a server answers none.
 const MAX_OUTSTANDING: usize = 4096;
 
@@ -261,6 +267,12 @@ impl Requests {
             return ResponseMatch::Line(at);
         }
         let command = RpcCommandKind::parse(&answer.command);
+        if !answer.success
+            && command.is_none()
+            && let Some(stray) = self.take_misnamed(answer)
+        {
+            return ResponseMatch::Nothing(stray);
+        }
         let Some(id) = &answer.id else { return self.match_without_id(command, answer.success, late) };
         let at = self.open.iter().position(|request| request.id.as_ref() == Some(id));
         match at.and_then(|at| self.open.remove(at)) {
@@ -276,6 +288,25 @@ impl Requests {
                 self.close_first(request)
             }
         }
+    }
+
+    /// Takes the line that an error is for and whose type it has changed. Every line that waits has a type of its own, and an
+    /// earlier request was answered, so that the error is for none from before the recording.
+    fn take_misnamed(&mut self, error: &ResponseHead) -> Option<StrayResponse> {
+        let names = |line: &InvalidLine| line.kind.as_ref().is_some_and(|kind| kind.len() <= MAX_ECHO);
+        let is_certain = self.answered_to > 0
+            && self.forgotten == 0
+            && error.command != NO_COMMAND
+            && self.invalid_lines.iter().all(names);
+        let mut lines = self.invalid_lines.iter();
+        let place =
+            lines.position(|line| error.id.is_none() || error.id == line.id).filter(|_| is_certain)?;
+        let line = self.invalid_lines.remove(place)?;
+        Some(StrayResponse {
+            rule: Rule::RespCommand,
+            expected: format!("the type of its line, `{}`, at /command", line.kind.unwrap_or_default()),
+            cause: Some(line.frame),
+        })
     }
 
     fn match_without_id(
@@ -358,7 +389,10 @@ impl Requests {
             }
             Some((request, _)) => ResponseMatch::Nothing(StrayResponse {
                 rule: Rule::RespOnce,
-                expected: "one response per request".to_owned(),
+                expected: format!(
+                    "one response to a request: this `{}` was answered before",
+                    request.command
+                ),
                 cause: Some(request.frame),
             }),
             None => self.without_request(id, success, "the id of an open request"),

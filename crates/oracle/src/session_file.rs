@@ -4,11 +4,10 @@
 //!
 //! Rules: `file-tree`, `no-file-before-assistant`.
 
-use pi_rpc_machine::Findings;
-use pi_rpc_machine::Rule;
+use pi_rpc_machine::{Findings, Rule};
 use pi_rpc_protocol::{
-    AgentSessionEvent, Model, Outbound, RpcExtensionUIRequest, RpcResponse, RpcSuccess, SessionEntryKind,
-    SessionHeader,
+    AgentSessionEvent, CompactionResult, Model, Outbound, RpcExtensionUIRequest, RpcResponse, RpcSuccess,
+    SessionEntryKind, SessionHeader,
 };
 use serde_json::Value;
 use std::{
@@ -36,6 +35,8 @@ pub struct SessionFileCheck {
     processes: u64,
     /// Whether a command has changed the model or the thinking level.
     has_changed_models: bool,
+    /// The latest compactions that frames have told.
+    compactions: VecDeque<ToldCompaction>,
     session: Session,
 }
 
@@ -47,6 +48,17 @@ struct CompleteMessage {
     digest: u64,
     /// Whether it is an answer that has failed.
     has_failed: bool,
+    /// The number of the process, and of the frame that said it within that.
+    place: (u64, u64),
+}
+
+/// What a frame has told of a compaction.
+#[derive(Clone)]
+struct ToldCompaction {
+    /// The digest of the summary.
+    summary: u64,
+    first_kept: String,
+    tokens_before: u64,
 }
 
 /// The lines of a file behind its title.
@@ -82,6 +94,8 @@ struct Session {
     /// Its model and thinking level, if a frame has shown them and none may have changed them since.
     model: Option<String>,
     level: Option<String>,
+    /// Whether it has taken another one's place, with whatever model the server has begun it.
+    is_replaced: bool,
     /// Whether extensions may have changed the session without a frame.
     may_be_changed: bool,
     /// Whether a reported state has broken a rule.
@@ -91,12 +105,17 @@ struct Session {
 }
 
 impl SessionFileCheck {
-    /// Adds a complete message.
-    pub fn add_message(&mut self, message: &Value) {
+    /// Adds a complete message, which the frame with this number has said.
+    pub fn add_message(&mut self, message: &Value, frame: u64) {
         let Some(name) = message_key(message) else { return };
         self.count += 1;
         let has_failed = message.get("errorMessage").is_some();
-        let complete = CompleteMessage { number: self.count, digest: digest(message), has_failed };
+        let complete = CompleteMessage {
+            number: self.count,
+            digest: digest(message),
+            has_failed,
+            place: (self.processes, frame),
+        };
         self.messages.entry(name.clone()).or_default().push_back(complete);
         if message.get("role").and_then(Value::as_str).is_some_and(|role| ENTRY_ROLES.contains(&role)) {
             self.session.messages.push_back(name.clone());
@@ -116,7 +135,7 @@ impl SessionFileCheck {
     /// Forgets the open session: another one may be open now.
     pub fn request_session_change(&mut self) {
         let may_be_changed = self.session.may_be_changed;
-        self.session = Session { may_be_changed, ..Session::default() };
+        self.session = Session { may_be_changed, is_replaced: true, ..Session::default() };
     }
 
     /// Starts a new process, which loads extensions or not.
@@ -128,9 +147,23 @@ impl SessionFileCheck {
         self.session = Session { may_be_changed: has_extensions, ..Session::default() };
     }
 
+    fn add_compaction(&mut self, result: &CompactionResult) {
+        self.compactions.push_back(ToldCompaction {
+            summary: digest(&Value::from(result.summary.as_str())),
+            first_kept: result.first_kept_entry_id.clone(),
+            tokens_before: result.tokens_before,
+        });
+        if self.compactions.len() > MAX_MESSAGES {
+            self.compactions.pop_front();
+        }
+    }
+
     /// Follows which session is open. What a frame says that breaks a rule is not believed, so that one fault is found once.
     pub fn observe(&mut self, frame: &Outbound, is_legal: bool) {
         use RpcSuccess as Success;
+        if let Some(result) = compaction_result(frame).filter(|_| is_legal) {
+            self.add_compaction(result);
+        }
         match frame {
             Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(_)) if !is_legal => {
                 self.session.is_misplaced = true;
@@ -191,6 +224,7 @@ impl SessionFileCheck {
                 self.check_order(lines, found);
             }
             self.check_chain(lines, found);
+            self.check_compactions(lines, found);
             self.check_models(lines, found);
         }
     }
@@ -251,11 +285,34 @@ impl SessionFileCheck {
             return;
         }
         for (place, pair) in lines.windows(2).enumerate().skip(1) {
-            let (before, parent) = (&pair[0]["id"], &pair[1]["parentId"]);
-            if before.is_string() && parent != before {
+            let (before, parent) = (pair[0].get("id"), pair[1].get("parentId"));
+            if before.is_some_and(Value::is_string) && parent != before {
                 let (at, what) = (lines.pointer(place + 1, "parentId"), "the entry of the line before it");
-                return found.fail_with_difference(Rule::FileTree, &at, what, before, parent);
+                return found.fail_with_difference(Rule::FileTree, &at, what, &before, &parent);
             }
+        }
+    }
+
+    /// Judges that a compaction whose summary was told once is in the file as it was told. One above all messages that were said
+    /// here is from before, with the same summary perhaps.
+    fn check_compactions(&self, lines: FileLines<'_>, found: &mut Findings) {
+        let own = lines.iter().position(|line| self.emitted(line).is_some()).unwrap_or(lines.len());
+        let is_compaction = |line: &Value| line["type"] == SessionEntryKind::Compaction.as_str();
+        for (place, line) in lines.iter().enumerate().skip(own).filter(|(_, line)| is_compaction(line)) {
+            let summary = digest(&line["summary"]);
+            let mut told = self.compactions.iter().filter(|told| told.summary == summary);
+            let (Some(told), None) = (told.next(), told.next()) else { continue };
+            if lines.iter().filter(|line| is_compaction(line) && digest(&line["summary"]) == summary).count()
+                > 1
+            {
+                continue;
+            }
+            let what = "the compaction as it was told";
+            let (first, tokens) = (line["firstKeptEntryId"].as_str(), line["tokensBefore"].as_u64());
+            let at = lines.pointer(place, "firstKeptEntryId");
+            found.expect_same(Rule::FileTree, &at, what, &Some(told.first_kept.as_str()), &first);
+            let at = lines.pointer(place, "tokensBefore");
+            found.expect_same(Rule::FileTree, &at, what, &Some(told.tokens_before), &tokens);
         }
     }
 
@@ -289,7 +346,7 @@ impl SessionFileCheck {
                 _ => {}
             }
         }
-        if !are_own || !is_judged || self.processes > 1 {
+        if !are_own || !is_judged || self.processes > 1 || self.session.is_replaced {
             return;
         }
         let told =
@@ -333,6 +390,11 @@ impl SessionFileCheck {
         self.messages.get(&message_key(line.get("message")?)?)
     }
 
+    /// The frame that has said a message, if the process is still the same.
+    fn frame_of(&self, message: Option<&CompleteMessage>) -> Option<u64> {
+        message.filter(|it| it.place.0 == self.processes).map(|it| it.place.1)
+    }
+
     /// Judges whether the file of the open session has all its messages.
     fn check_completeness(&self, lines: FileLines<'_>, found: &mut Findings) {
         let id = lines.first().and_then(|header| header.get("id")?.as_str());
@@ -343,8 +405,11 @@ impl SessionFileCheck {
             lines.iter().filter_map(|line| line.get("message")).filter_map(message_key).collect();
         let missing = self.session.messages.iter().find(|name| !kept.contains(*name));
         let role = missing.and_then(|name| name.split(' ').next()).unwrap_or_default();
-        found.expect(Rule::FileTree, missing.is_none(), || {
-            format!("all messages that were said: one of role {role} is missing")
+        let said = missing.and_then(|name| self.messages.get(name)).and_then(VecDeque::back);
+        found.with_cause(self.frame_of(said), |found| {
+            found.expect(Rule::FileTree, missing.is_none(), || {
+                format!("all messages that were said, also this one of role {role}, in /lines")
+            });
         });
     }
 
@@ -390,10 +455,22 @@ impl SessionFileCheck {
         let emitted = message_key(message).and_then(|name| self.messages.get(&name));
         if let Some(emitted) = emitted {
             let digest = digest(message);
-            found.expect(Rule::FileTree, emitted.iter().any(|it| it.digest == digest), || {
-                format!("the message as its `message_end` said it at {at}")
+            found.with_cause(self.frame_of(emitted.back()), |found| {
+                found.expect(Rule::FileTree, emitted.iter().any(|it| it.digest == digest), || {
+                    format!("the message as its `message_end` said it at {at}")
+                });
             });
         }
+    }
+}
+
+/// The result of a compaction that a frame tells.
+fn compaction_result(frame: &Outbound) -> Option<&CompactionResult> {
+    match frame {
+        Outbound::AgentSessionEvent(AgentSessionEvent::CompactionEnd(it)) => it.result.as_ref(),
+        Outbound::AgentSessionEvent(AgentSessionEvent::AutoCompactionEnd(it)) => it.result.as_ref(),
+        Outbound::Response(RpcResponse::Success(RpcSuccess::Compact(it))) => Some(&it.data),
+        _ => None,
     }
 }
 

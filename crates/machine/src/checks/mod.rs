@@ -20,6 +20,7 @@ pub(super) mod host_tool_calls;
 pub(super) mod host_tools;
 mod last_text;
 pub(super) mod logins;
+pub(super) mod message_counts;
 pub(super) mod nested_calls;
 pub(super) mod obligations;
 pub(super) mod partial_message;

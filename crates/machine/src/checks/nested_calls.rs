@@ -52,6 +52,11 @@ impl NestedCalls {
             call.id == update.tool_call_id && call.name == update.tool_name && call.end.is_none()
         });
         found.expect(Rule::NestedCall, is_open, || "progress of a nested call that runs".to_owned());
+        let begun = self.0.iter().find(|call| call.id == update.tool_call_id);
+        if let (Some(call), Some(outer)) = (begun, &update.parent_tool_call_id) {
+            let what = "the call that its start has named";
+            found.expect_same(Rule::NestedCall, "/parentToolCallId", what, &call.outer, outer);
+        }
     }
 
     /// Judges an end.

@@ -36,6 +36,7 @@ pub const fn is_judged(command: RpcCommandKind) -> bool {
     matches!(
         command,
         Command::GetMessages
+            | Command::GetMessagesPage
             | Command::GetState
             | Command::GetSessionStats
             | Command::GetLastAssistantText

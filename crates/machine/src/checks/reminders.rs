@@ -42,6 +42,15 @@ impl Reminders {
             reminder.todos.iter().map(|it| (it.content.as_str(), it.status.as_str())).collect();
         let expected: Vec<_> = open.iter().map(|it| (it.content.as_str(), it.status.as_str())).collect();
         found.expect_same(Rule::TodoReminder, "/todos", "the todos that are open", &expected, &reported);
+        if expected != reported {
+            return;
+        }
+        for (place, (open, told)) in open.iter().zip(&reminder.todos).enumerate() {
+            if let (Some(id), Some(told)) = (&open.id, &told.id) {
+                let at = format!("/todos/{place}/id");
+                found.expect_same(Rule::TodoReminder, &at, "the id of the todo that is open", id, told);
+            }
+        }
     }
 }
 

@@ -514,7 +514,11 @@ impl SessionChecks {
         self.changed();
         self.context = ContextSize::Uncounted;
         let whole = !at.cut;
-        let summary = Summary { text: text_digest(&result.summary), tokens_before: result.tokens_before };
+        let summary = Summary {
+            text: text_digest(&result.summary),
+            short: result.short_summary.as_deref().filter(|it| whole || it.len() < LONG).map(text_digest),
+            tokens_before: result.tokens_before,
+        };
         // Messages of shell commands may be kept alone, and no frame shows what a provider keeps.
         let has_payload = result.preserve_data.as_ref().is_some_and(|data| !data.is_empty());
         let keeps = whole && !at.has_extensions && !has_payload && !self.log.is_running();

@@ -1,12 +1,12 @@
 //! Judges responses about the session's content: messages, statistics, the last answer, fork points.
 //!
-//! Rules: `message-count`, `stats-consistent`, `messages-listed`, `stats-usage`, `fork-messages`,
+//! Rules: `stats-consistent`, `messages-listed`, `stats-usage`, `fork-messages`,
 //! `compaction-result`, `bash-message`.
 
 use super::{
     frame_context::FrameContext,
     pending_read::{Interference, PendingRead},
-    session_checks::{CommandArguments, SessionChecks, StreamedCount},
+    session_checks::{CommandArguments, SessionChecks},
     state_checks::is_virtual,
 };
 use crate::{
@@ -98,6 +98,7 @@ impl SessionChecks {
     ) {
         match success {
             RpcSuccess::GetMessages(it) => self.listed(&it.data.messages, read, sight, at, found),
+            RpcSuccess::GetMessagesPage(it) => self.page_listed(&it.data, read, sight, at, found),
             RpcSuccess::GetState(it) => {
                 self.state(&it.data, sight, at, found);
                 self.count_of_run(&it.data, read, sight, at, found);
@@ -243,7 +244,7 @@ impl SessionChecks {
     }
 
     /// Judges a list of the messages in memory.
-    fn listed(
+    pub(super) fn listed(
         &mut self,
         messages: &[AgentMessage],
         read: &PendingRead,
@@ -361,6 +362,12 @@ impl SessionChecks {
             found.expect(Rule::CompactionResult, text_digest(&reported.summary) == summary.text, || {
                 format!("the summary that the compaction has told at /data/messages/{place}")
             });
+            let told = reported.short_summary.as_ref().filter(|text| !at.cut || text.len() < LONG);
+            if let (Some(short), Some(told)) = (summary.short, told) {
+                found.expect(Rule::CompactionResult, short == text_digest(told), || {
+                    format!("what the compaction has told at /data/messages/{place}/shortSummary")
+                });
+            }
             let (what, pointer) =
                 ("what the compaction has told", format!("/data/messages/{place}/tokensBefore"));
             let (expected, got) = (&summary.tokens_before, &reported.tokens_before);
@@ -392,25 +399,11 @@ impl SessionChecks {
         }
         let count = state.message_count;
         self.count_of_streamed(count, found);
-        let all = self.memory.all;
+        if !self.counted(count, "/data/messageCount", found) {
+            return;
+        }
         let certain = self.log.in_memory().filter(|item| item.memory == Presence::In).count();
         let least = (certain + self.shells.certain()) as u64;
-        let fits =
-            self.memory.fits_all(count) && (all.is_some() || self.log.is_compacted() || count >= least);
-        let what = match all {
-            Some(all) if self.memory.possible() > 0 => {
-                format!("{all} to {} messages", all + self.memory.possible())
-            }
-            Some(_) => "as many messages as there are".to_owned(),
-            None => "at least the messages that were said".to_owned(),
-        };
-        match fits {
-            true => found.pass(Rule::MessageCount),
-            false => {
-                let expected = all.unwrap_or(least);
-                found.fail_with_difference(Rule::MessageCount, "/data/messageCount", what, &expected, &count);
-            }
-        }
         let is_certain = self.log.in_memory().count() == certain && self.shells.are_certain();
         if count == least && is_certain && !self.log.begins_in_memory() && !self.log.is_compacted() {
             // There is no content before the known one.
@@ -423,44 +416,6 @@ impl SessionChecks {
             }
         }
         self.memory.take_reported(count, self.shells.waiting());
-    }
-
-    /// Judges a number that was reported while an answer streamed by the one that is reported now.
-    fn count_of_streamed(&mut self, count: u64, found: &mut Findings) {
-        let Some(before) = self.streamed.take() else { return };
-        let is_known = before.epoch == self.epoch && !self.has_shells && !self.log.has_removed();
-        let Some(added) = self.emitted.checked_sub(before.emitted).filter(|_| is_known) else { return };
-        found.with_cause(Some(before.frame), |found| {
-            let what = "the messages that were counted while an answer streamed, and those that came since";
-            let expected = before.count + added;
-            found.expect_same(Rule::MessageCount, "/data/messageCount", what, &expected, &count);
-        });
-    }
-
-    /// Judges the number of messages while an answer streams: the answer itself is added with its end.
-    fn count_of_run(
-        &mut self,
-        state: &SessionState,
-        read: &PendingRead,
-        sight: Interference,
-        at: &FrameContext,
-        found: &mut Findings,
-    ) {
-        let is_still = sight == Interference::Running
-            && read.version == self.version
-            && at.now.flow == FlowState::StreamingMessage
-            && !self.may_be_changed_by_extensions();
-        if !is_still || self.has_shells {
-            return;
-        }
-        let Some(all) = self.memory.all.filter(|_| self.memory.possible() == 0) else {
-            let count = state.message_count;
-            self.streamed =
-                Some(StreamedCount { count, emitted: self.emitted, epoch: self.epoch, frame: at.frame });
-            return;
-        };
-        let what = "the messages before the one that is being streamed";
-        found.expect_same(Rule::MessageCount, "/data/messageCount", what, &all, &state.message_count);
     }
 
     /// Judges the list of user messages.

@@ -80,6 +80,14 @@ pub fn judge(
                 "the empty name to be refused".to_owned()
             });
         }
+        (RpcCommand::NegotiateProtocol(requested), RpcSuccess::NegotiateProtocol(response)) => {
+            let (wanted, told) = (requested.protocol_version, response.data.protocol_version);
+            // A server may know no version that is as new.
+            if told > wanted {
+                let what = "the version that was asked for, or an older one";
+                found.fail_with_difference(Rule::SetAsAsked, "/data/protocolVersion", what, &wanted, &told);
+            }
+        }
         (RpcCommand::SetTodos(requested), RpcSuccess::SetTodos(response)) => {
             todos(requested, &response.data.todo_phases, found);
         }

@@ -52,6 +52,8 @@ enum Memory {
 pub struct Summary {
     /// The digest of the text.
     pub text: u64,
+    /// The digest of the short text, if there is one.
+    pub short: Option<u64>,
     /// Tokens of the context before it.
     pub tokens_before: u64,
 }

@@ -94,7 +94,7 @@ impl Judge {
                 found.pass(Rule::Schema);
                 found.pass(Rule::UnknownType);
                 if !cut && let Some(message) = envelope.completed_message(&kind) {
-                    self.session_file.add_message(&message);
+                    self.session_file.add_message(&message, self.machine.frames() + 1);
                     self.process.was_at_rest = false;
                 }
                 self.process.has_chunks |= selects_chunks(&frame);

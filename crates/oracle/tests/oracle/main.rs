@@ -11,6 +11,7 @@ mod check_reports;
 mod cuts;
 mod dialect_found;
 mod fair;
+mod free_members;
 mod judge;
 mod legal;
 mod lies;

@@ -3,7 +3,7 @@
 use super::*;
 
 /// The keywords of the subset and the annotations, with where they may stand: on defs, on properties, inside both.
-const KEYWORDS: [(&str, &[Place]); 49] = {
+const KEYWORDS: [(&str, &[Place]); 50] = {
     use Place::{Def, Inner, Property};
     const ALL: &[Place] = &[Def, Property, Inner];
     const OUTER: &[Place] = &[Def, Property];
@@ -30,6 +30,7 @@ const KEYWORDS: [(&str, &[Place]); 49] = {
         ("x-type-in", &[Property]),
         ("x-source", OUTER),
         ("x-since", OUTER),
+        ("x-free", &[Property]),
         ("x-redact", OUTER),
         ("x-doc", &[Def]),
         ("x-rust", &[Def]),
@@ -283,6 +284,20 @@ pub fn redactions(bundle: &Value) -> Complaints {
     };
     let schemas = schemas(bundle).into_iter();
     schemas.filter_map(|(at, schema)| Some(format!("{at}: x-redact: {}", wrong(schema)?))).collect()
+}
+
+pub fn free_members(bundle: &Value) -> Complaints {
+    let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
+    let is_reason = |value: &Value| match value.as_object() {
+        Some(parts) => {
+            !parts.is_empty()
+                && parts.iter().all(|(pointer, reason)| pointer.starts_with('/') && is_text(reason))
+        }
+        None => is_text(value),
+    };
+    let wrong =
+        properties(bundle).filter(|(.., schema)| schema.get("x-free").is_some_and(|it| !is_reason(it)));
+    wrong.map(|(at, ..)| format!("{at}: x-free without a reason")).collect()
 }
 
 pub fn nulls(bundle: &Value) -> Complaints {

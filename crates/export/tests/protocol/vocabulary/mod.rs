@@ -18,7 +18,7 @@ pub type Complaints = Vec<String>;
 /// Name of a rule, and the function that finds its violations.
 pub type Rule = (&'static str, fn(&Value) -> Complaints);
 
-pub const RULES: [Rule; 28] = [
+pub const RULES: [Rule; 29] = [
     ("a def's title is its key", defs::titles),
     ("every def and property is described", defs::descriptions),
     ("only the keywords of the subset", defs::keywords),
@@ -31,6 +31,7 @@ pub const RULES: [Rule; 28] = [
     ("dialects, properties and values exist", defs::dialects),
     ("what a property holds exists where it does", defs::reach),
     ("null means absent only where null may be", defs::nulls),
+    ("what is free has a reason", defs::free_members),
     ("redacting knows what becomes of a text", defs::redactions),
     ("what was observed is not required", defs::sources),
     ("every def says where it is written", defs::docs),

@@ -202,6 +202,11 @@ pub const SPOILED: &[Spoiled] = &[
         &[("/$defs/ReadyFrame/x-source", Some(r#""hearsay""#))],
         &[r#"ReadyFrame: x-source "hearsay" is unknown"#],
     ),
+    (
+        "what is free has a reason",
+        &[("/$defs/Usage/properties/input/x-free", Some(r#"{"/a": ""}"#))],
+        &["Usage.input: x-free without a reason"],
+    ),
     ("every def says where it is written", &[("/$defs/Usage/x-doc", Some("[]"))], &["Usage: no x-doc"]),
     (
         "every def says where it is written",

@@ -6,7 +6,7 @@ mod ways;
 
 pub use legal::{LEGAL, why};
 pub use ops::{Op, half, is_named, place, set};
-pub use ways::{Spoilt, other_values, ways};
+pub use ways::{Spoilt, label, other_values, walk, ways};
 
 use pi_rpc_oracle::{Judge, View};
 use pi_rpc_protocol::{Dialect, RuleId};

@@ -47,7 +47,8 @@ pub fn ways(trace: &Trace, at: usize, done: &mut BTreeSet<String>) -> Vec<Spoilt
     ways
 }
 
-fn label(record: &Value) -> String {
+/// The kind of a frame: its type, with its role, method or command.
+pub fn label(record: &Value) -> String {
     let frame = &record["frame"];
     let details = ["/assistantMessageEvent/type", "/message/role", "/method", "/command"];
     let detail = details.iter().find_map(|pointer| frame.pointer(pointer)?.as_str());
@@ -57,8 +58,7 @@ fn label(record: &Value) -> String {
 
 /// Every frame that differs from this one in the type of one value, or in the name of one member.
 fn changes(frame: &Value) -> Vec<(&'static str, String, Value)> {
-    let mut places = Vec::new();
-    walk(frame, &mut Vec::new(), &mut places);
+    let places = walk(frame);
     let mut changes = Vec::new();
     for place in places {
         let pointer: String = place.iter().map(|step| format!("/{step}")).collect();
@@ -81,10 +81,19 @@ fn changes(frame: &Value) -> Vec<(&'static str, String, Value)> {
     changes
 }
 
-/// Every record that differs from this one in one value, which keeps its type. Each with the label of the member.
-pub fn other_values(record: &Value) -> Vec<(String, Value)> {
-    let mut places = Vec::new();
-    walk(&record["frame"], &mut Vec::new(), &mut places);
+/// A record with another value in one member.
+pub struct OtherValue {
+    /// The label of the member.
+    pub what: String,
+    /// The place of the member in the frame.
+    pub place: Vec<String>,
+    /// The changed record.
+    pub record: Value,
+}
+
+/// Every record that differs from this one in one value, which keeps its type.
+pub fn other_values(record: &Value) -> Vec<OtherValue> {
+    let places = walk(&record["frame"]);
     let what = label(record);
     let changed = |place: Vec<String>| {
         let pointer: String = place.iter().map(|step| format!("/{step}")).collect();
@@ -100,13 +109,20 @@ pub fn other_values(record: &Value) -> Vec<(String, Value)> {
         let shown: String = shown.map(|step| format!("/{step}")).collect();
         // A tree of any depth has the same members everywhere.
         let flat = shown.replace("/children/*", "");
-        Some((format!("{what} {flat}"), changed))
+        Some(OtherValue { what: format!("{what} {flat}"), place, record: changed })
     };
     places.into_iter().filter_map(changed).collect()
 }
 
+/// The places of all members and items of a record.
+pub fn walk(record: &Value) -> Vec<Vec<String>> {
+    let mut places = Vec::new();
+    collect(record, &mut Vec::new(), &mut places);
+    places
+}
+
 /// The places of all members and items below `value`.
-fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<Vec<String>>) {
+fn collect(value: &Value, path: &mut Vec<String>, places: &mut Vec<Vec<String>>) {
     let steps: Vec<(String, &Value)> = match value {
         Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), value)).collect(),
         Value::Array(items) => items.iter().enumerate().map(|(at, item)| (at.to_string(), item)).collect(),
@@ -115,7 +131,7 @@ fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<Vec<String>>) {
     for (step, value) in steps {
         path.push(step);
         places.push(path.clone());
-        walk(value, path, places);
+        collect(value, path, places);
         path.pop();
     }
 }
