@@ -5,6 +5,7 @@
 //! scenarios from which our own server made these.
 
 mod catalogue;
+mod generated;
 mod wide;
 
 use crate::mutation_support::{Trace, read, recorded};
