@@ -9,7 +9,7 @@ use pi_rpc_protocol::Dialect;
 use std::{ffi::OsString, path::Path};
 
 /// Options that a host with another's server heeds. All others are refused: what they narrow would not be narrowed.
-const HEEDED: [&str; 20] = [
+const HEEDED: [&str; 18] = [
     "--allow-origin",
     "--auth-command",
     "--backend",
@@ -28,8 +28,6 @@ const HEEDED: [&str; 20] = [
     "--token-file",
     "--upgrade-wait",
     "--version",
-    "--keep-idle",
-    "--profile",
 ];
 
 /// The server behind the sessions of a host; `None`: they are of this program.
@@ -48,9 +46,11 @@ pub fn other_server(
         return Err(Refusal(text.to_owned(), USAGE));
     }
     let Some((speaks, words)) = &options.other_server else { return Ok(None) };
-    let given = arguments.iter().map_while(|word| word.to_str().filter(|word| *word != "--"));
-    let names = given.filter(|word| word.starts_with('-')).filter_map(|word| word.split('=').next());
-    if let Some(name) = names.into_iter().find(|name| !HEEDED.contains(name)) {
+    let given = arguments.iter().take_while(|word| *word != "--").map(|word| word.to_string_lossy());
+    // A value may be a key: names alone are told.
+    let name = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
+    let mut names = given.filter(|word| word.starts_with('-')).map(|word| name(&word));
+    if let Some(name) = names.find(|name| !HEEDED.contains(&&**name)) {
         let text = format!("{name} cannot be combined with --backend rpc: the server does not heed it");
         return Err(Refusal(text, USAGE));
     }
