@@ -107,7 +107,7 @@ fn what_the_server_decides_is_refused() {
 }
 
 #[test]
-fn options_that_do_not_reach_it_are_refused() {
+fn options_that_reach_nothing_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     for option in ["--no-tools", "--tools=read", "--max-cost=1", "--nats=nats://x", "--no-extensions"] {
         let mut line = command(binary(), dir.path());
