@@ -398,6 +398,8 @@ HookEvent = Union[
     "UserBashHook",
     "ResourcesHook",
     "ModelRouteHook",
+    "CacheWarmingHook",
+    "McpServersHook",
 ]
 """Name and data of a hook."""
 
@@ -632,6 +634,22 @@ class ResourcesHook(TypedDict):
     cwd: str
     reason: SessionStartReason
 
+class CacheWarmingHook(TypedDict):
+    """The vendor's cache of the conversation is about to end. `warms` decides whether the last request is sent
+    again to keep it; not past a limit of the budget. If it is not, the cache is left alone until the next request
+    of the conversation."""
+    type: Literal["cache_warming_decision"]
+    warmCost: float
+    missCost: float
+    continuationProbability: float
+    warms: bool
+
+class McpServersHook(TypedDict):
+    """Extensions have added or removed servers of the Model Context Protocol after the start. Nothing waits for the
+    outcome."""
+    type: Literal["mcp_servers_change"]
+    servers: List[ExtensionMcpServer]
+
 FromExtension = Union[
     "ExtensionRegister",
     "ExtensionAccept",
@@ -758,6 +776,8 @@ HookName = Literal[
     "user_bash",
     "resources_discover",
     "model_route",
+    "cache_warming_decision",
+    "mcp_servers_change",
 ]
 """Name of a hook."""
 
@@ -801,6 +821,7 @@ class HookResult(TypedDict):
     skillPaths: NotRequired[List[str]]
     promptPaths: NotRequired[List[str]]
     route: NotRequired[ModelRoute]
+    warms: NotRequired[bool]
     entries: NotRequired[List[AddedEntry]]
     continues: NotRequired[bool]
 
@@ -822,6 +843,7 @@ class HookSummary(TypedDict):
     """Branch summary written by an extension."""
     summary: str
     details: NotRequired[Any]
+    usage: NotRequired[Usage]
 
 InputAction = Literal["continue", "transform", "handled"]
 """Treatment of a user message: it is used unchanged, it is replaced, or the extension has handled it."""
@@ -832,6 +854,7 @@ class HookCompaction(TypedDict):
     firstKeptEntryId: str
     tokensBefore: Count
     details: NotRequired[Any]
+    usage: NotRequired[Usage]
 
 class ExtensionFailed(TypedDict):
     """A slash command, a hook or a tool call of the extension has failed."""

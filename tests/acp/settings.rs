@@ -120,14 +120,14 @@ async fn permission_lets_tool_run() {
     assert_eq!(asked.len(), 1);
     let kinds: Vec<&Value> =
         asked[0]["params"]["options"].as_array().unwrap().iter().map(|it| &it["kind"]).collect();
-    assert_eq!(kinds, ["allow_once", "allow_always", "reject_once"]);
+    assert_eq!(kinds, ["allow_once", "allow_always", "allow_always", "reject_once"]);
     assert_eq!(asked[0]["params"]["toolCall"]["toolCallId"], wire.updates_of("tool_call")[0]["toolCallId"]);
     assert!(project.join("sign").exists());
 }
 
 #[tokio::test]
 async fn denied_tool_does_not_run() {
-    for choice in [Some(2), None] {
+    for choice in [Some(3), None] {
         let mut setup = Setup::own(asks_for_bash()).with(&["--confirm-tools", "bash"]);
         setup.choice = choice;
         let project = setup.project();

@@ -264,7 +264,10 @@ fn options_that_agents_cannot_heed_are_refused() {
             &["--backend", "acp"][..],
             "Error: --backend acp: expected -- and the command line of an agent behind the options",
         ),
-        (&["--backend", "mcp", "--", "x"], "Error: --backend mcp: expected acp"),
+        (
+            &["--backend", "mcp", "--", "x"],
+            "Error: --backend mcp: expected acp, or rpc:DIALECT with what the server speaks, such as rpc:pi-1",
+        ),
         (
             &["--backend", "acp", "--model", "sonnet", "--", "x"],
             "Error: --model cannot be combined with --backend acp: the agent has its own models; set_model chooses among them",

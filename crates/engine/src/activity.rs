@@ -565,8 +565,10 @@ mod tests {
     fn illegal_frame_is_reported_and_sent() {
         let mut engine = engine();
         engine.emit_event(TurnStartEvent {});
-        let expected =
-            ["turn_start", "run-nesting: frame 1, turn_start in idle: expected it in streaming.between"];
+        let expected = [
+            "turn_start",
+            "run-nesting: frame 1, turn_start in idle: expected no turn_start in idle, but in streaming.between",
+        ];
         assert_eq!(outputs(&mut engine), expected);
     }
 

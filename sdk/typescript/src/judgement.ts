@@ -91,7 +91,8 @@ function lines({ name, outcome, reason, findings }: Subject, hasEarlyEvents: boo
 }
 
 function about({ tier, rule, count, sentence, kind, state, expected, difference, excerpt }: Finding): string[] {
-  const differs = difference == null ? [] : [`  ${difference.pointer}: expected ${difference.expected}, got ${difference.got}`];
+  // Without a pointer it says what the line above has said.
+  const differs = !difference?.pointer ? [] : [`  ${difference.pointer}: expected ${difference.expected}, got ${difference.got}`];
   return [
     `${tier} ${rule}${count > 1 ? ` (${count} times)` : ""}: ${sentence}`,
     `  ${kind} while ${state}: ${expected}`,

@@ -126,7 +126,10 @@ fn write_subject(text: &mut String, subject: &Subject, has_early_events: bool) -
         let times = if finding.count > 1 { format!(" ({} times)", finding.count) } else { String::new() };
         writeln!(text, "{} {}{times}: {}", finding.tier, finding.rule, finding.sentence)?;
         writeln!(text, "  {} while {}: {}", finding.kind, finding.state, finding.expected)?;
-        if let Some(Difference { pointer, expected, got }) = &finding.difference {
+        // Without a pointer it says what the line above has said.
+        if let Some(Difference { pointer, expected, got }) = &finding.difference
+            && !pointer.is_empty()
+        {
             writeln!(text, "  {pointer}: expected {expected}, got {got}")?;
         }
         for Quote { record, direction, text: quoted, marked, cause } in &finding.excerpt {

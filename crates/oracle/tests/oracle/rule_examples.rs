@@ -161,12 +161,12 @@ fn section(page: &mut String, rule: RuleId, example: Option<&Example>, results: 
     let sources: Vec<String> = Source::of(rule).iter().map(linked).collect();
     let _ = write!(page, "\n### {rule}\n\n{} Tiers: {}. ", about.sentence, tiers.join(", "));
     let _ = write!(page, "Written in: {}. ", sources.join("; "));
-    let _ = writeln!(page, "Broken today by {}.", broken_by(rule, results));
+    let _ = write!(page, "Broken today by {}. ", broken_by(rule, results));
     let Some(example) = example else {
-        let _ = writeln!(page, "\nNo conversation of `tests/oracle` breaks it alone.");
+        let _ = writeln!(page, "No conversation of `tests/oracle` breaks it alone.");
         return;
     };
-    let _ = writeln!(page, "\n{} (`{}`):\n```text", capital(&example.what), example.name);
+    let _ = writeln!(page, "{} (`{}`):\n```text", capital(&example.what), example.name);
     let finding = &example.finding;
     let _ = writeln!(page, "expected {}", one_line(&finding.expectation()));
     if let Some(broken) = example.broken() {

@@ -77,7 +77,9 @@ def _finding(finding: dict[str, Any]) -> Iterator[str]:
     times = f" ({finding['count']} times)" if finding["count"] > 1 else ""
     yield f"{finding['tier']} {finding['rule']}{times}: {finding['sentence']}"
     yield f"  {finding['kind']} while {finding['state']}: {finding['expected']}"
-    if difference := finding.get("difference"):
+    # Without a pointer it says what the line above has said.
+    difference = finding.get("difference")
+    if difference and difference["pointer"]:
         yield f"  {difference['pointer']}: expected {difference['expected']}, got {difference['got']}"
     for quote in finding["excerpt"]:
         mark = ">" if quote["marked"] else "*" if quote.get("cause") else " "
