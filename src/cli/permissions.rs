@@ -11,7 +11,7 @@ use pi_rpc_session::iso;
 use std::process::ExitCode;
 
 pub const HELP: &str = "\
-A permission is given in the dialog of --confirm-tools: for a tool, for a command or all that begin with its words, for the files \
+A permission is given in the dialog of --confirm-tools: for a tool, for a command or all that begin with its words and have no options, for the files \
 below a folder, or for a host of addresses; for the session or for the working directory. It is kept in permissions.json of the agent \
 directory. One that is revoked counts no more at once, also in sessions that run.
 
@@ -102,7 +102,9 @@ fn line(stored: &StoredPermission) -> String {
     let calls = match covers {
         Coverage::All => tool.clone(),
         Coverage::Command(words) => format!("{tool}: the command {words:?}"),
-        Coverage::CommandPrefix(words) => format!("{tool}: commands that begin with {words:?}"),
+        Coverage::CommandPrefix(words) => {
+            format!("{tool}: commands that begin with {words:?} and have no options")
+        }
         Coverage::Path(folder) => format!("{tool} below {}", folder.display()),
         Coverage::Host(host) => format!("{tool} at {host}"),
     };

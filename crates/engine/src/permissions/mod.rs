@@ -3,12 +3,13 @@
 //! | Covers | A call |
 //! |---|---|
 //! | a tool | of the tool |
-//! | a command | of `bash`, if its command is one simple command with these words, or that begins with them |
+//! | a command | of `bash`, if its command is one simple command with these words |
+//! | a prefix | of `bash`, if its command is one simple command that begins with these words, and has plain words behind them |
 //! | a path | of a tool for files, at or below the folder |
 //! | a host | of the tool, if its one address is at the host |
 //!
 //! In doubt nothing is covered, and the user is asked: about a command with anything in it that a shell expands, joins or
-//! redirects, about arguments beside those that are judged, about a path that is not plain. Nothing here reads a file: the server
+//! redirects, about options behind a prefix, about arguments beside those that are judged, about a path that is not plain. Nothing here reads a file: the server
 //! stores permissions, and resolves links.
 
 mod address;
@@ -39,7 +40,7 @@ pub enum Coverage {
     All,
     /// Those whose command has exactly these words.
     Command(Vec<String>),
-    /// Those whose command begins with these words.
+    /// Those whose command begins with these words, with no options behind them.
     CommandPrefix(Vec<String>),
     /// Those of files at or below this folder.
     Path(PathBuf),
@@ -132,8 +133,8 @@ impl Permission {
             && match &self.covers {
                 Coverage::All => true,
                 Coverage::Command(words) => call.words().is_some_and(|found| found == *words),
-                Coverage::CommandPrefix(words) => {
-                    words::may_be_prefix(words) && call.words().is_some_and(|found| found.starts_with(words))
+                Coverage::CommandPrefix(prefix) => {
+                    call.words().is_some_and(|words| words::begins_with(&words, prefix))
                 }
                 Coverage::Path(folder) => {
                     call.path().and(real_path).is_some_and(|path| path.starts_with(folder))

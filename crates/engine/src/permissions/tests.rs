@@ -100,10 +100,10 @@ fn every_special_byte_is_in_doubt() {
 #[test]
 fn prefix_goes_by_words() {
     let status = prefix(&["git", "status"]);
-    for text in ["git status", "git  status -s", "git status 'a b' \"c\"", "git\tstatus", "'git' status"] {
+    for text in ["git status", "git  status a", "git status 'a b' \"c\"", "git\tstatus", "'git' status"] {
         assert!(covers(&status, &command(text)), "{text:?}");
     }
-    for text in ["git statusx", "git", "git -c a=b status", "X=1 git status", "./git status", "", "git push"]
+    for text in ["git statusx", "git", "X=1 git status", "./git status", "", "git push", "git -c a=b status"]
     {
         assert!(!covers(&status, &command(text)), "{text:?}");
     }
@@ -131,12 +131,69 @@ fn other_arguments_are_in_doubt() {
     assert!(covers(&prefix(&["git", "status"]), &timed));
 }
 
+/// Commands that run others, or write files, though they begin with words that are offered.
+const HIDDEN_RUNS: [&str; 19] = [
+    "git fetch --upload-pack='sh -c evil' .",
+    "git fetch ext::sh",
+    "git fetch evil.org:repo",
+    "git fetch https://evil.org/repo",
+    "git grep -O'sh -c evil' x",
+    "git diff --ext-diff",
+    "git log --output=/etc/passwd",
+    "git push --receive-pack=evil .",
+    "git push origin +main",
+    "git push origin :main",
+    "git status -s",
+    "go test -exec evil ./x",
+    "go build -toolexec evil",
+    "go vet -vettool=evil",
+    "cargo build --config build.rustc=evil",
+    "cargo test +evil",
+    "npm run test -- evil",
+    "npm test --script-shell=evil",
+    "ls ''",
+];
+
+#[test]
+fn prefix_covers_plain_words_alone() {
+    for text in HIDDEN_RUNS {
+        let words = command(text).words().unwrap();
+        for count in 1..words.len() {
+            let first = permission("bash", Coverage::CommandPrefix(words[..count].to_vec()));
+            assert!(!covers(&first, &command(text)), "{text} {count}");
+        }
+        assert_eq!(words::prefix(&words), None, "{text}");
+        let offered = offers(&command(text));
+        assert_eq!(offered[2].1.covers, Coverage::Command(words), "{text}: the very command is offered");
+    }
+}
+
 #[test]
 fn runners_have_no_prefix() {
-    for text in ["sh -c x", "sudo ls", "/usr/bin/env ls", "python3 -c x", "python3.12 a", "find . -exec x"] {
+    for text in [
+        "sh -c x",
+        "sudo ls",
+        "/usr/bin/env ls",
+        "python3 x",
+        "find a",
+        "git config core.pager evil",
+        "git rebase main",
+        "git submodule foreach evil",
+        "git bisect run evil",
+        "npm exec x",
+        "npm config set script-shell evil",
+        "yarn evil",
+        "go run x",
+        "go generate",
+        "cargo run x",
+        "gh alias set x evil",
+        "mytool x",
+    ] {
         let words = command(text).words().unwrap();
-        let first = permission("bash", Coverage::CommandPrefix(words[..1].to_vec()));
-        assert!(!covers(&first, &command(text)), "{text}");
+        for count in 1..=words.len() {
+            let first = permission("bash", Coverage::CommandPrefix(words[..count].to_vec()));
+            assert!(!covers(&first, &command(text)), "{text} {count}");
+        }
         assert_eq!(words::prefix(&words), None, "{text}");
     }
     assert!(!covers(&prefix(&[]), &command("ls")));
@@ -146,10 +203,10 @@ fn runners_have_no_prefix() {
 fn offered_prefixes_are_short() {
     let offered = |text: &str| words::prefix(&command(text).words().unwrap()).map(|words| words.join(" "));
     let some = |text: &str| Some(text.to_owned());
-    assert_eq!(offered("git status -s"), some("git status"));
-    assert_eq!(offered("npm run test -- x"), some("npm run test"));
-    assert_eq!(offered("ls -la /etc"), some("ls"));
-    for text in ["rm x", "git -c a=b status", "npm exec x", "npm install x", "git", "./ls", "npm run ./x"] {
+    assert_eq!(offered("git status src"), some("git status"));
+    assert_eq!(offered("npm run test x"), some("npm run test"));
+    assert_eq!(offered("ls /etc"), some("ls"));
+    for text in ["rm x", "git -c a=b status", "npm exec x", "npm install x", "git", "./ls", "npm run"] {
         assert_eq!(offered(text), None, "{text}");
     }
 }
@@ -220,7 +277,7 @@ fn foreign_tools_have_no_paths_and_commands() {
 fn offers_name_tool_part_and_scope() {
     let texts = |call: &GuardedCall| offers(call).into_iter().map(|(text, _)| text).collect::<Vec<_>>();
     assert_eq!(
-        texts(&command("git status -s")),
+        texts(&command("git status src")),
         [
             "Allow for this session",
             "Always allow bash in this project",

@@ -1,24 +1,43 @@
 //! The words of a simple shell command, and which of them a permission may be for.
 
-/// Programs whose arguments say what else runs: no prefix of such a command covers others.
-const RUNNERS: [&str; 74] = [
-    ".", "alias", "ash", "at", "awk", "bash", "batch", "builtin", "bun", "bunx", "busybox", "chroot",
-    "command", "coproc", "crontab", "csh", "dash", "deno", "docker", "doas", "emacs", "env", "eval", "exec",
-    "expect", "find", "fish", "flock", "gawk", "gdb", "ionice", "ksh", "kubectl", "less", "ltrace", "lua",
-    "make", "man", "mawk", "more", "nice", "node", "nohup", "npx", "nsenter", "parallel", "perl", "php",
-    "pipx", "podman", "python", "rsync", "ruby", "screen", "script", "sed", "setsid", "sh", "source", "ssh",
-    "stdbuf", "strace", "su", "sudo", "tar", "time", "timeout", "tmux", "trap", "unshare", "uvx", "watch",
-    "xargs", "zsh",
+/// Programs whose second word says what they do, and the second words with which plain words run nothing else.
+const SUBCOMMANDS: [(&str, &[&str]); 9] = [
+    ("apt", &["list", "search", "show"]),
+    ("brew", &["info", "list", "search"]),
+    ("cargo", &["bench", "build", "check", "clippy", "doc", "fmt", "test", "tree"]),
+    ("dotnet", &["build", "test"]),
+    (
+        "git",
+        &[
+            "add",
+            "blame",
+            "branch",
+            "commit",
+            "describe",
+            "diff",
+            "fetch",
+            "grep",
+            "log",
+            "ls-files",
+            "merge-base",
+            "push",
+            "rev-parse",
+            "shortlog",
+            "show",
+            "status",
+            "tag",
+        ],
+    ),
+    ("go", &["build", "fmt", "list", "test", "vet"]),
+    ("npm", &["ls", "outdated", "test"]),
+    ("pnpm", &["ls", "outdated", "test"]),
+    ("yarn", &["outdated", "test"]),
 ];
 
-/// Programs whose second word says what they do.
-const WITH_SUBCOMMANDS: [&str; 12] =
-    ["apt", "brew", "cargo", "dotnet", "gh", "git", "go", "gradle", "mvn", "npm", "pnpm", "yarn"];
+/// Those of them whose `run` runs a script of the project, which the third word names.
+const SCRIPT_RUNNERS: [&str; 3] = ["npm", "pnpm", "yarn"];
 
-/// Subcommands whose arguments say what else runs.
-const RUNNING_SUBCOMMANDS: [&str; 6] = ["create", "dlx", "exec", "install", "run", "x"];
-
-/// Programs that change nothing, whatever their arguments.
+/// Programs that change nothing, whatever plain words follow.
 const READERS: [&str; 17] = [
     "basename",
     "cat",
@@ -93,29 +112,26 @@ pub fn shown(words: &[String]) -> String {
 /// The words by which commands like this one may be permitted together; `None`: only this very command may be.
 pub fn prefix(words: &[String]) -> Option<&[String]> {
     let first = words.first()?.as_str();
-    if READERS.contains(&first) {
-        return Some(&words[..1]);
-    }
-    if !WITH_SUBCOMMANDS.contains(&first) {
-        return None;
-    }
-    let is_plain = |word: &String| {
-        word.starts_with(|it: char| it.is_ascii_lowercase())
-            && word.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || ":-".contains(it))
+    let second = words.get(1).map(String::as_str);
+    let is_known = |subcommand: &&str| {
+        SUBCOMMANDS.iter().any(|(program, known)| *program == first && known.contains(subcommand))
     };
-    let second = words.get(1).filter(|word| is_plain(word))?;
-    match RUNNING_SUBCOMMANDS.contains(&second.as_str()) {
-        // A script of the project has its name as the third word.
-        true if second == "run" => words.get(2).filter(|word| is_plain(word)).map(|_| &words[..3]),
-        true => None,
-        false => Some(&words[..2]),
-    }
+    let count = match second {
+        _ if READERS.contains(&first) => 1,
+        Some("run") if SCRIPT_RUNNERS.contains(&first) => 3,
+        Some(second) if is_known(&second) => 2,
+        _ => return None,
+    };
+    let (prefix, rest) = words.split_at_checked(count)?;
+    prefix.iter().chain(rest).all(|word| is_plain(word)).then_some(prefix)
 }
 
-/// Whether a permission may be for all commands that begin with these words.
-pub fn may_be_prefix(words: &[String]) -> bool {
-    let Some(first) = words.first() else { return false };
-    let name = first.rsplit('/').next().unwrap_or(first);
-    let base = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
-    !first.is_empty() && !RUNNERS.contains(&name) && !RUNNERS.contains(&base)
+/// Whether commands with these words are among those that begin with `prefix`, which may have been written by hand.
+pub fn begins_with(words: &[String], prefix: &[String]) -> bool {
+    !prefix.is_empty() && self::prefix(words) == Some(prefix)
+}
+
+/// Whether the word is neither an option, nor an address, a setting or a toolchain: those say what else runs.
+fn is_plain(word: &str) -> bool {
+    !word.is_empty() && !word.starts_with(['-', '+']) && !word.contains([':', '='])
 }
