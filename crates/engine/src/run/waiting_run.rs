@@ -21,7 +21,10 @@ use pi_rpc_protocol::{
     ToolExecutionStartEvent, ToolResultMessage, TurnStartEvent, errors,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::Arc,
+};
 
 /// A run whose last answer waits for a permission: what is not among the entries of its session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +32,9 @@ use std::{collections::VecDeque, sync::Arc};
 pub struct WaitingRun {
     /// How many of the session's last messages are the run's.
     messages: usize,
+    /// The answer that it waits at: its time, and the ids of its calls.
+    #[serde(default)]
+    answer: (u64, Vec<String>),
     /// The calls of the answer that have not begun. All others without a result may have.
     calls: Vec<WaitingCall>,
     /// The calls that were prevented, and whose result message is not emitted yet.
@@ -66,7 +72,11 @@ struct PreventedCall {
 impl WaitingRun {
     /// Whether the messages of a session end with the answer that the run waits at.
     pub fn fits(&self, messages: &[Arc<AgentMessage>]) -> bool {
-        CutBatch::find(messages, self.messages).is_some()
+        self.cut_batch(messages).is_some()
+    }
+
+    fn cut_batch(&self, messages: &[Arc<AgentMessage>]) -> Option<CutBatch> {
+        CutBatch::find(messages, self.messages).filter(|cut| cut.mark() == self.answer)
     }
 }
 
@@ -84,8 +94,10 @@ impl Engine {
         {
             return None;
         }
+        let cut = CutBatch::find(self.store.session.messages(), run.messages.len())?;
         let mut waiting = WaitingRun {
             messages: run.messages.len(),
+            answer: cut.mark(),
             allowed: self.tools.consent_patterns.allowed.iter().cloned().collect(),
             steering: self.queues.steering.waiting().cloned().collect(),
             follow_up: self.queues.follow_up.waiting().cloned().collect(),
@@ -148,7 +160,7 @@ impl Engine {
 
     /// Goes on with a run that another process has left. `false`: the session has no such run.
     pub(crate) fn resume_run(&mut self, waiting: WaitingRun) -> bool {
-        let Some(cut) = CutBatch::find(self.store.session.messages(), waiting.messages) else { return false };
+        let Some(cut) = waiting.cut_batch(self.store.session.messages()) else { return false };
         if self.activity.is_under_way() {
             return false;
         }
@@ -268,7 +280,7 @@ struct CutBatch {
 }
 
 impl CutBatch {
-    /// Finds it at the end of `all`, of which the last `count` are the run's.
+    /// Finds it at the end of `all`, of which the last `count` are the run's; `None`, too, where two of its calls have one id.
     fn find(all: &[Arc<AgentMessage>], count: usize) -> Option<Self> {
         let messages = all[all.len().saturating_sub(count)..].to_vec();
         let is_answer = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::Assistant(_));
@@ -284,12 +296,58 @@ impl CutBatch {
             _ => None,
         });
         let calls: Vec<ToolCall> = calls.collect();
+        // The ids are the model's: with one of two calls, what is noted of either could be the other's.
+        let are_distinct = calls.iter().map(|call| &call.id).collect::<HashSet<_>>().len() == calls.len();
         let has_result = |call: &ToolCall| results.iter().any(|result| result.tool_call_id == call.id);
         let is_open = answer.stop_reason == StopReason::ToolUse && !calls.iter().all(has_result);
-        is_open.then_some(Self { messages, answer, calls, results })
+        (is_open && are_distinct).then_some(Self { messages, answer, calls, results })
+    }
+
+    fn mark(&self) -> (u64, Vec<String>) {
+        (self.answer.timestamp, self.calls.iter().map(|call| call.id.clone()).collect())
     }
 }
 
 fn restore(queue: &mut Queue, messages: Vec<AgentMessage>) {
     messages.into_iter().for_each(|message| queue.push(message));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// A prompt and an answer of this time with calls of these ids.
+    fn messages(timestamp: u64, ids: &[&str]) -> Vec<Arc<AgentMessage>> {
+        let call = |id: &&str| json!({ "type": "toolCall", "id": id, "name": "bash", "arguments": {} });
+        let cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 });
+        let usage = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": cost });
+        let answer = json!({
+            "role": "assistant", "content": ids.iter().map(call).collect::<Vec<Value>>(), "api": "a", "provider": "p",
+            "model": "m", "usage": usage, "stopReason": "toolUse", "timestamp": timestamp,
+        });
+        let prompt = json!({ "role": "user", "content": "go", "timestamp": 1 });
+        [prompt, answer].into_iter().map(|it| Arc::new(serde_json::from_value(it).unwrap())).collect()
+    }
+
+    fn waiting(messages: &[Arc<AgentMessage>]) -> WaitingRun {
+        let answer = CutBatch::find(messages, 2).unwrap().mark();
+        WaitingRun { messages: 2, answer, ..WaitingRun::default() }
+    }
+
+    #[test]
+    fn calls_with_one_id_are_not_continued() {
+        assert!(CutBatch::find(&messages(2, &["a", "b"]), 2).is_some());
+        assert!(CutBatch::find(&messages(2, &["a", "a"]), 2).is_none());
+    }
+
+    #[test]
+    fn run_fits_its_own_answer_alone() {
+        let own = messages(2, &["a", "b"]);
+        assert!(waiting(&own).fits(&own));
+        for other in [messages(3, &["a", "b"]), messages(2, &["a"]), messages(2, &["a", "c"])] {
+            assert!(!waiting(&own).fits(&other));
+        }
+        assert!(!WaitingRun { messages: 2, ..WaitingRun::default() }.fits(&own), "one of an earlier version");
+    }
 }
