@@ -170,10 +170,12 @@ impl WaitingRunFile {
                 private_files::write(&new, &serde_json::to_string(waiting)?)?;
                 fs::rename(new, &self.path)?;
             }
-            None => match fs::remove_file(&self.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                Ok(()) | Err(_) => {}
-            },
+            None => {
+                fs::remove_file(&self.path).or_else(ignore_missing)?;
+                // Otherwise it may be back after a loss of power.
+                let folder = self.path.parent().unwrap_or(Path::new("."));
+                File::open(folder).and_then(|folder| folder.sync_all()).or_else(ignore_missing)?;
+            }
         }
         self.noted = waiting;
         Ok(())
@@ -187,5 +189,32 @@ impl WaitingRunFile {
     fn discard(&self) {
         // There is none where nothing waits.
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn ignore_missing(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn note_that_stays_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = WaitingRunFile::of(dir.path(), "s1");
+        file.note(Some(WaitingRun::default())).unwrap();
+        file.note(None).unwrap();
+        assert!(file.read().is_none());
+        file.note(Some(WaitingRun::default())).unwrap();
+        // Also for a superuser: a folder is not removed as a file.
+        fs::remove_file(&file.path).unwrap();
+        fs::create_dir(&file.path).unwrap();
+        assert!(file.note(None).is_err());
+        assert!(file.note(None).is_err(), "it is still noted");
     }
 }

@@ -31,7 +31,7 @@ use std::{
 use tokio::sync::{mpsc, watch};
 use tracing::Instrument as _;
 pub use waiting::SessionSinks;
-use waiting::{answers_dialog, forget_waiting_run, may_begin_calls, note_waiting_run, notice, opens_dialog};
+use waiting::{forget_waiting_run, may_begin_calls, note_waiting_run, notice, opens_dialog};
 
 /// Lines of clients that wait for the session.
 const LINE_CAPACITY: usize = 64;
@@ -294,8 +294,10 @@ impl SessionTask {
                 false => deliver(emission, line, to),
             }
         };
-        if input.as_ref().is_some_and(may_begin_calls) {
-            forget_waiting_run(waiting_file);
+        if input.as_ref().is_some_and(may_begin_calls)
+            && let Err(reason) = forget_waiting_run(waiting_file)
+        {
+            return Some(reason);
         }
         let known = runner.violations();
         let exit_reason = match input {
@@ -349,10 +351,6 @@ impl SessionTask {
         };
         if let Some(refusal) = self.refusal(&input, &principal) {
             input = Input::BadLine(refusal);
-        }
-        if answers_dialog(&input) && !forget_waiting_run(&mut self.waiting_file) {
-            // What is noted as open must not be executed.
-            return None;
         }
         self.ids.assign(&mut input, id);
         Some(input)

@@ -11,6 +11,7 @@ use pi_rpc_engine::{Engine, Input, WaitingRun};
 use pi_rpc_protocol::{
     AbortCommand, AgentSessionEvent, AgentSessionEventKind, Base, Emission, Inbound, Outbound,
 };
+use pi_rpc_server::ExitReason;
 use std::{sync::Arc, time::Instant};
 
 /// Where a session puts what is not for its connections.
@@ -89,15 +90,13 @@ pub(super) fn note_waiting_run(file: &mut Option<WaitingRunFile>, engine: &Engin
     }
 }
 
-/// Notes that what was asked about may begin. `false`: that cannot be noted.
-pub(super) fn forget_waiting_run(file: &mut Option<WaitingRunFile>) -> bool {
+/// Notes that what was asked about may begin. The error is why the session ends: what is noted as open must not begin.
+pub(super) fn forget_waiting_run(file: &mut Option<WaitingRunFile>) -> Result<(), ExitReason> {
     let noted = file.as_mut().map_or(Ok(()), |file| file.note(None));
-    noted.inspect_err(|error| tracing::error!("an answer is left out: {error}")).is_ok()
-}
-
-/// Whether the input may answer an open question.
-pub(super) fn answers_dialog(input: &Input) -> bool {
-    matches!(input, Input::Frame(frame) if matches!(**frame, Inbound::ExtensionUIResponse(_)))
+    noted.map_err(|error| {
+        tracing::error!("the session ends, as what it does about an open question cannot be noted: {error}");
+        ExitReason::Refused(format!("--state: {error}"))
+    })
 }
 
 /// Whether the emission opens a dialog.
