@@ -89,8 +89,14 @@ impl Engine {
         let Some(Phase::Tools { batch: Some(batch), .. }) = self.activity.phase() else { return None };
         let run = self.activity.run().filter(|run| !run.ends_early() && !run.is_unpersisted)?;
         let is_stored =
-            self.store.session.is_on_disk() && !self.store.is_writing() && !self.store.has_failed();
-        if !is_stored || batch.skipping || batch.cut_off || batch.unrun.is_some() || !self.asks_about_answer()
+            self.store.session.is_on_disk() && !self.is_disk_outstanding() && !self.store.has_failed();
+        // What was received may be the answer: it is handled by whatever comes next.
+        if !is_stored
+            || self.unserved() > 0
+            || batch.skipping
+            || batch.cut_off
+            || batch.unrun.is_some()
+            || !self.asks_about_answer()
         {
             return None;
         }
@@ -128,9 +134,7 @@ impl Engine {
 
     /// Whether nothing is under way besides the question, so that the process may leave the run to another one at any time.
     pub fn only_waits(&self) -> bool {
-        let waits = !self.backlog.lines.is_empty()
-            || !self.backlog.after_run.is_empty()
-            || !self.backlog.behind_disk.is_empty()
+        let waits = !self.backlog.after_run.is_empty()
             || !self.requests.shells.is_empty()
             || self.requests.logins.has_outstanding();
         !waits && self.running_calls().is_empty() && self.waiting_run().is_some()

@@ -104,23 +104,20 @@ pub(super) fn opens_dialog(emission: &Emission) -> bool {
     matches!(frame(emission), Some(Outbound::ExtensionUIRequest(request)) if request.kind().is_dialog())
 }
 
-/// Whether a tool call may begin by the input, which then must be noted first.
+/// Whether a tool call may begin by the input, or by what has waited for it: that must be noted first.
 pub(super) fn may_begin_calls(input: &Input) -> bool {
     match input {
         Input::Frame(frame) => match &**frame {
             Inbound::Command(command) => !command.kind().is_read(),
             _ => true,
         },
-        Input::Time
-        | Input::Extension { .. }
-        | Input::ExtensionEnded { .. }
-        | Input::ExtensionBadLine { .. }
-        | Input::ToolEnd { .. }
-        | Input::Resume(_)
-        | Input::DenyQuestions
-        | Input::EndOfInput
-        | Input::Shutdown => true,
-        _ => false,
+        Input::Model { .. }
+        | Input::ToolProgress { .. }
+        | Input::ShellProgress { .. }
+        | Input::ReadsExtensions(_)
+        | Input::LoginNotice { .. }
+        | Input::AgentCommands(_) => false,
+        _ => true,
     }
 }
 
@@ -143,5 +140,17 @@ const fn frame(emission: &Emission) -> Option<&Outbound> {
     match emission {
         Emission::Frame(frame) | Emission::Line { frame, .. } => Some(frame),
         Emission::Update(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_may_let_what_waited_begin() {
+        assert!(may_begin_calls(&Input::Stored), "an answer may have waited for the disk");
+        assert!(may_begin_calls(&Input::Time));
+        assert!(!may_begin_calls(&Input::ReadsExtensions(true)));
     }
 }
