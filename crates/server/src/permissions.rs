@@ -71,7 +71,11 @@ impl PermissionFile {
         };
         let Ok(directory) = fs::canonicalize(&call.directory) else { return false };
         call.directory = directory;
-        let real_path = call.path().and_then(|path| resolve(&path));
+        let real_path = call.path().and_then(|path| match call.tool.as_str() {
+            // It would open another spelling of a path that is not there.
+            "read" => fs::canonicalize(path).ok(),
+            _ => resolve(&path),
+        });
         let own = understood(&stored).filter(|stored| stored.owner == self.owner);
         own.into_iter().any(|stored| stored.permission.covers(&call, real_path.as_deref()))
     }

@@ -90,6 +90,27 @@ fn links_lead_out_of_a_path() {
 }
 
 #[test]
+fn path_to_read_is_there_as_spelled() {
+    let dir = tempfile::tempdir().unwrap();
+    let work = fs::canonicalize(dir.path()).unwrap();
+    // A path that is not there is read with a curly apostrophe.
+    fs::write(work.join("it\u{2019}s"), "").unwrap();
+    fs::write(work.join("plain"), "").unwrap();
+    let file = PermissionFile::new(dir.path(), None);
+    let below = |tool: &str| Permission {
+        tool: tool.to_owned(),
+        covers: Coverage::Path(work.clone()),
+        scope: PermissionScope::Project(work.clone()),
+    };
+    for tool in ["read", "ls"] {
+        file.add(below(tool), &work, tool.to_owned(), 7).unwrap();
+    }
+    let covers = |tool: &str, path: &str| file.covers(call(&work, tool, json!({ "path": path })));
+    assert!(covers("read", "plain") && covers("read", "it\u{2019}s") && covers("ls", "it's"));
+    assert!(!covers("read", "it's"));
+}
+
+#[test]
 fn permissions_of_sessions_are_bounded() {
     let dir = tempfile::tempdir().unwrap();
     let file = PermissionFile::new(dir.path(), None);
