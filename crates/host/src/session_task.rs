@@ -233,7 +233,8 @@ impl SessionTask {
                 info.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
             }
         }
-        let waiting = if self.is_parked { self.runner.engine.waiting_run().map(Box::new) } else { None };
+        let parked = self.left.take().or_else(|| self.runner.engine.waiting_run().map(Box::new));
+        let waiting = parked.filter(|_| self.is_parked);
         let Self { id, runner, clients, journal, is_resumable, outlet, .. } = *self;
         if let Some(mut outlet) = outlet {
             outlet.release();
@@ -259,7 +260,18 @@ impl SessionTask {
     /// Lets the engine handle an input, and distributes what it emits.
     fn step(&mut self, input: Option<Input>) -> Option<ExitReason> {
         let Self {
-            id, dialect, runner, journal, ids, clients, owner, has_spent, outlet, waiting_file, ..
+            id,
+            dialect,
+            runner,
+            journal,
+            ids,
+            clients,
+            owner,
+            has_spent,
+            outlet,
+            left,
+            waiting_file,
+            ..
         } = self;
         let mut deliver = |emission: Emission, line: Vec<u8>, to: Option<ClientId>| {
             if let Some(outlet) = outlet {
@@ -294,7 +306,10 @@ impl SessionTask {
                 false => deliver(emission, line, to),
             }
         };
-        if input.as_ref().is_some_and(may_begin_calls)
+        // The run that was left is as it was noted until the engine takes it up.
+        let notes = left.is_none();
+        if notes
+            && input.as_ref().is_some_and(may_begin_calls)
             && let Err(reason) = forget_waiting_run(waiting_file)
         {
             return Some(reason);
@@ -304,7 +319,9 @@ impl SessionTask {
             Some(input) => runner.handle(input, &mut emit),
             None => runner.execute(&mut emit),
         };
-        note_waiting_run(waiting_file, &runner.engine);
+        if notes {
+            note_waiting_run(waiting_file, &runner.engine);
+        }
         held.into_iter().for_each(|(emission, line, to)| deliver(emission, line, to));
         for kind in notices {
             notices::tell(kind, id, runner.engine.state().session_id);
@@ -464,7 +481,9 @@ impl SessionTask {
             SessionRequest::WriteOut => {
                 self.is_stopping = true;
                 self.is_resumable = self.runner.engine.state().session_file.is_some();
-                self.is_parked = self.is_resumable && self.runner.engine.only_waits();
+                self.is_parked =
+                    self.left.is_some() || (self.is_resumable && self.runner.engine.only_waits());
+                self.is_resumable |= self.is_parked;
                 (!self.is_parked).then_some(Input::Shutdown)
             }
         }
@@ -509,6 +528,8 @@ impl SessionTask {
     }
 }
 
+#[cfg(test)]
+mod notes;
 #[cfg(test)]
 mod violations;
 mod waiting;

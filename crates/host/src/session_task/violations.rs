@@ -53,19 +53,22 @@ fn options(dialect: Dialect, directory: PathBuf) -> SessionOptions {
     }
 }
 
-#[tokio::test]
-async fn violation_is_counted() {
-    let directory = tempfile::tempdir().unwrap();
+/// A task of such a session.
+pub(super) fn task(directory: &Path, resumption: Resumption, sinks: SessionSinks) -> Box<SessionTask> {
     let limits = SessionLimits {
         max_frame: 1 << 20,
         kept_output: 1 << 20,
         kept_idle: Duration::from_secs(60),
         unattended: Unattended::default(),
     };
-    let options = options(Dialect::Pi, directory.path().to_owned());
-    let (owner, resumption) = (Principal::local(), Resumption::default());
-    let mut task =
-        SessionTask::new("s1".to_owned(), options, limits, owner, resumption, SessionSinks::default());
+    let options = options(Dialect::Pi, directory.to_owned());
+    SessionTask::new("s1".to_owned(), options, limits, Principal::local(), resumption, sinks)
+}
+
+#[tokio::test]
+async fn violation_is_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut task = task(directory.path(), Resumption::default(), SessionSinks::default());
     task.step(None);
     let before = METRICS.count_of_violations();
     // No client can use an id twice: `RequestIds` gives each command its own. Here the state answers the open `bash`.

@@ -33,6 +33,9 @@ impl SessionSinks {
 impl SessionTask {
     /// The run that another process is to go on with, for whoever passes the output on and notes it.
     pub(super) fn noted_elsewhere(&self) -> Option<Arc<WaitingRun>> {
+        if let Some(left) = self.left.as_deref().filter(|_| self.outlet.is_some()) {
+            return Some(Arc::new(left.clone()));
+        }
         let engine = &self.runner.engine;
         let waiting =
             self.outlet.as_ref().filter(|_| engine.asks_permission()).and_then(|_| engine.waiting_run());
