@@ -4,7 +4,7 @@
 use std::{
     fs::{DirBuilder, File, OpenOptions},
     io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::Path,
 };
 
@@ -39,6 +39,22 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// Those of the system.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     create(path)?.write_all(text.as_bytes())
+}
+
+/// Fails unless the file is the user's and no other user can write to it.
+///
+/// # Errors
+///
+/// Those of the system; [`io::ErrorKind::PermissionDenied`].
+pub fn check(file: &File) -> io::Result<()> {
+    let found = file.metadata()?;
+    match found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0 {
+        true => Ok(()),
+        false => {
+            let text = "not a file of this user's that no other user can write to";
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+        }
+    }
 }
 
 /// Appends to a regular file in one write, and makes it where it is missing.

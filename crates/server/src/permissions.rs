@@ -1,7 +1,7 @@
 //! The file with the permissions that the user has given for good, `permissions.json` of the agent directory.
 //!
 //! It is read for each call that needs consent, so that a permission that is revoked counts no more at once, in every process.
-//! Whatever cannot be read, or is not understood, permits nothing.
+//! Whatever cannot be read, or is not understood, permits nothing; nor does a file that others may have written.
 
 use pi_rpc_engine::permissions::{Coverage, GuardedCall, Permission, PermissionScope};
 use pi_rpc_files::{private_files, regular_files};
@@ -154,7 +154,11 @@ impl PermissionFile {
     }
 
     fn read(&self) -> io::Result<Stored> {
-        match regular_files::read(&self.path, regular_files::CONFIGURATION) {
+        let read = regular_files::open(&self.path).and_then(|file| {
+            private_files::check(&file)?;
+            regular_files::read_open(file, regular_files::CONFIGURATION)
+        });
+        match read {
             Ok(text) => Ok(serde_json::from_slice(&text)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Stored::default()),
             Err(error) => Err(error),

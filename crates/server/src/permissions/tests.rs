@@ -2,7 +2,7 @@
 
 use super::*;
 use serde_json::json;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 fn call(directory: &Path, tool: &str, arguments: Value) -> GuardedCall {
     let Value::Object(arguments) = arguments else { panic!("arguments") };
@@ -63,9 +63,21 @@ fn wrong_files_permit_nothing() {
         ("[".to_owned(), false),
         (String::new(), false),
     ] {
-        fs::write(dir.path().join(FILE_NAME), &text).unwrap();
+        private_files::write(&dir.path().join(FILE_NAME), &text).unwrap();
         assert_eq!(file.covers(call(dir.path(), "probe", json!({}))), is_covered, "{text}");
     }
+}
+
+#[test]
+fn file_of_others_permits_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = PermissionFile::new(dir.path(), None);
+    file.add(of_session("probe"), dir.path(), "p1".to_owned(), 7).unwrap();
+    for (mode, is_covered) in [(0o644, true), (0o620, false), (0o602, false)] {
+        fs::set_permissions(dir.path().join(FILE_NAME), fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(file.covers(call(dir.path(), "probe", json!({}))), is_covered, "{mode:o}");
+    }
+    assert!(file.add(of_session("bash"), dir.path(), "p2".to_owned(), 8).is_err());
 }
 
 #[test]
@@ -117,7 +129,8 @@ fn permissions_of_sessions_are_bounded() {
     let entry =
         |at: usize| json!({ "id": at.to_string(), "given": at, "permission": of_session(&at.to_string()) });
     let full: Vec<Value> = (0..MAX_PERMISSIONS).map(entry).collect();
-    fs::write(dir.path().join(FILE_NAME), json!({ "permissions": full }).to_string()).unwrap();
+    let text = json!({ "permissions": full }).to_string();
+    private_files::write(&dir.path().join(FILE_NAME), &text).unwrap();
     file.add(of_session("new"), dir.path(), "new".to_owned(), 7).unwrap();
     let ids: Vec<String> = file.list().unwrap().into_iter().map(|it| it.id).collect();
     assert_eq!(
