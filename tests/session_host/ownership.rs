@@ -206,3 +206,31 @@ fn viewer_without_tools_cannot_prompt_for_them() {
     let spoken = host.client("third").refused(&state);
     assert_eq!(spoken, "forbidden_dialect: dialect: expected one of xcsh, got \"pi-1\"");
 }
+
+#[test]
+fn only_owner_permits_for_good() {
+    let call = |command: &str| json!([{ "tool": "bash", "arguments": { "command": command } }]);
+    let turns =
+        json!([{ "say": call("touch one") }, { "say": call("touch one") }, { "say": [{ "text": "Done." }] }]);
+    let host = TcpHost::start(
+        &turns,
+        |_| vec![json!({}), json!({ "sees_all": true })],
+        &["--confirm-tools", "bash"],
+    );
+    let mut owner = host.client("secret");
+    let session = owner.open(&json!({ "cwd": root(&host) }));
+    let mut other = host.client("other");
+    let attached = other.request(&json!({ "type": "attach_session", "id": 1, "sessionId": session }));
+    assert_eq!(attached["success"], true, "{attached}");
+    owner.send(&json!({ "type": "prompt", "id": 2, "message": "go", "sessionId": session }));
+    for _ in 0..2 {
+        let asked = other.find(|frame| frame["type"] == "extension_ui_request");
+        let value = "Always allow bash in this project";
+        assert!(asked["options"].as_array().unwrap().contains(&json!(value)), "{asked}");
+        other.send(&json!({
+            "type": "extension_ui_response", "id": asked["id"], "value": value, "sessionId": session,
+        }));
+    }
+    other.find(|frame| frame["type"] == "agent_settled");
+    assert!(root(&host).join("one").exists());
+}

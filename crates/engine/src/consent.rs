@@ -251,6 +251,15 @@ impl Engine {
         true
     }
 
+    /// Narrows the answer of somebody whose session it is not: what would permit calls for good permits the one call.
+    pub fn narrow_answer(&self, answer: &mut RpcExtensionUIResponse) {
+        let RpcExtensionUIResponse::UIValueResponse(answer) = answer else { return };
+        let is_for_good = ![texts::allow_once(), texts::deny()].contains(&answer.value);
+        if is_for_good && self.extensions.offers_consent(&answer.id, &answer.value) {
+            answer.value = texts::allow_once();
+        }
+    }
+
     /// Builds the consent dialog.
     fn question(&self, title: String, name: &str, arguments: &JsonObject) -> RpcExtensionUIRequest {
         let offered = match self.tools.consent_patterns.has_store {

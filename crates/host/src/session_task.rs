@@ -366,6 +366,13 @@ impl SessionTask {
             true => Input::too_long(line.len(), self.limits.max_frame),
             false => line_to_input(&line, self.dialect)?,
         };
+        // Permissions for good are the owner's to give.
+        if principal.name != self.owner.name
+            && let Input::Frame(frame) = &mut input
+            && let Inbound::ExtensionUIResponse(answer) = &mut **frame
+        {
+            self.runner.engine.narrow_answer(answer);
+        }
         if let Some(refusal) = self.refusal(&input, &principal) {
             input = Input::BadLine(refusal);
         }

@@ -74,6 +74,16 @@ impl ExtensionHost {
         })
     }
 
+    /// Whether this is an option of an open consent dialog with this id.
+    pub fn offers_consent(&self, id: &str, option: &String) -> bool {
+        self.dialogs.iter().any(|dialog| match (&dialog.owner, &dialog.request) {
+            (DialogOwner::Call(_) | DialogOwner::Action { .. }, RpcExtensionUIRequest::Select(request)) => {
+                dialog.id == id && request.options.contains(option)
+            }
+            _ => false,
+        })
+    }
+
     /// The places of the calls that dialogs decide about: the engine's, or those of extensions that handle `tool_call`.
     pub fn asked_calls(&self) -> impl Iterator<Item = usize> {
         self.dialogs.iter().filter_map(|dialog| self.asked_call(dialog))
