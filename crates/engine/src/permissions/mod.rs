@@ -6,7 +6,7 @@
 //! | a command | of `bash`, if its command is one simple command with these words |
 //! | a prefix | of `bash`, if its command is one simple command that begins with these words, and has plain words behind them |
 //! | a path | of a tool for files, at or below the folder |
-//! | a host | of the tool, if its one address is at the host |
+//! | a host | of the tool, if its address is at the host and no other argument is a text, a list or an object |
 //!
 //! In doubt nothing is covered, and the user is asked: about a command with anything in it that a shell expands, joins or
 //! redirects, about options behind a prefix, about arguments beside those that are judged, about a path that is not plain. Nothing here reads a file: the server
@@ -112,12 +112,12 @@ impl GuardedCall {
         (is_plain && path.is_absolute() && path.components().all(is_normal)).then_some(path)
     }
 
-    /// The host of its one address; `None`: it has none, or several.
+    /// The host of its one address; `None`: it has none, or another argument that may be or hold one.
     fn host(&self) -> Option<String> {
         let url = self.arguments.get("url").and_then(Value::as_str)?;
-        let others = self.arguments.iter().filter(|(name, _)| *name != "url");
-        let has_other = others.into_iter().any(|(_, value)| value.to_string().contains("//"));
-        if has_other { None } else { address::host(url) }
+        let is_switch = |value: &Value| matches!(value, Value::Null | Value::Bool(_) | Value::Number(_));
+        let is_alone = self.arguments.iter().all(|(name, value)| name == "url" || is_switch(value));
+        if is_alone { address::host(url) } else { None }
     }
 }
 

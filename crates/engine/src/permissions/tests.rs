@@ -250,8 +250,17 @@ fn host_is_compared_whole() {
     ] {
         assert!(!covers(&docs, &fetch(url)), "{url:?}");
     }
-    let two = call("fetch", json!({ "url": "https://docs.rs/", "proxy": "https://evil.org" }));
-    assert!(!covers(&docs, &two), "two addresses");
+    for other in [
+        json!("https://evil.org"),
+        json!("https:evil.org"),
+        json!("evil.org:8080"),
+        json!(["evil.org"]),
+        json!({ "host": "evil.org" }),
+    ] {
+        let two = call("fetch", json!({ "url": "https://docs.rs/", "proxy": other }));
+        assert!(!covers(&docs, &two), "{two:?}");
+    }
+    assert!(covers(&docs, &call("fetch", json!({ "url": "https://docs.rs/", "timeout": 5, "raw": true }))));
 }
 
 #[test]
