@@ -126,7 +126,7 @@ impl Engine {
     fn guarded_call(&self, name: &str, arguments: &JsonObject) -> GuardedCall {
         GuardedCall {
             tool: name.to_owned(),
-            is_own_tool: self.tools.is_of_server(name),
+            is_own_tool: self.tools.is_carried_out_by_server(name),
             arguments: arguments.clone(),
             session: self.store.session.id().to_owned(),
             directory: self.store.place.directory.clone().into(),

@@ -63,7 +63,7 @@ pub enum PermissionScope {
 pub struct GuardedCall {
     /// The tool.
     pub tool: String,
-    /// Whether the tool is one of the server's own.
+    /// Whether the tool is one of the server's own, and no extension or host has another one of its name.
     pub is_own_tool: bool,
     /// Its arguments.
     pub arguments: JsonObject,
@@ -76,8 +76,15 @@ pub struct GuardedCall {
 /// The tool whose calls are commands of a shell.
 const SHELL: &str = "bash";
 
-/// The tools whose argument `path` is the one file or folder that they use.
-const FILE_TOOLS: [&str; 6] = ["read", "write", "edit", "ls", "grep", "find"];
+/// The tools whose argument `path` is the one file or folder that they use, and their other arguments.
+const FILE_TOOLS: [(&str, &[&str]); 6] = [
+    ("read", &["offset", "limit"]),
+    ("write", &["content"]),
+    ("edit", &["edits", "oldText", "newText"]),
+    ("ls", &["limit"]),
+    ("grep", &["pattern", "glob", "ignoreCase", "literal", "context", "limit"]),
+    ("find", &["pattern", "limit"]),
+];
 
 /// The longest list of words that a command is covered or offered by.
 const MAX_WORDS: usize = 64;
@@ -97,9 +104,11 @@ impl GuardedCall {
         (words.len() <= MAX_WORDS).then_some(words)
     }
 
-    /// The file or folder that it uses, without links resolved; `None`: it uses none, or its path is not plain.
+    /// The file or folder that it uses, without links resolved; `None`: it uses none, or others may be, or its path is not plain.
     pub fn path(&self) -> Option<PathBuf> {
-        if !self.is_own_tool || !FILE_TOOLS.contains(&self.tool.as_str()) {
+        let (_, others) = FILE_TOOLS.iter().find(|(tool, _)| self.is_own_tool && *tool == self.tool)?;
+        let is_known = |name: &String| name == "path" || others.contains(&name.as_str());
+        if !self.arguments.keys().all(is_known) {
             return None;
         }
         let text = self.arguments.get("path").and_then(Value::as_str)?;

@@ -224,6 +224,8 @@ fn path_covers_what_lies_below() {
     assert!(!below.covers(&writes("src/a"), Some(Path::new("/etc/passwd"))), "a link leads out");
     assert!(!below.covers(&writes("src/a"), None), "it cannot be resolved");
     assert!(!covers(&below, &call("edit", json!({ "path": "src/a" }))), "another tool");
+    let moved = call("write", json!({ "path": "src/a", "content": "", "cwd": "/" }));
+    assert!(!covers(&below, &moved), "another argument");
 }
 
 #[test]

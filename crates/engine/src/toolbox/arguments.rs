@@ -303,6 +303,11 @@ impl Toolbox {
         name != TODO_WRITE && own.chain(&self.spare).any(|spec| spec.name == name)
     }
 
+    /// Whether a call of that name is the server's: no extension or host has a tool that takes it.
+    pub(crate) fn is_carried_out_by_server(&self, name: &str) -> bool {
+        self.is_of_server(name) && self.owner(name).is_none_or(|owner| owner == ToolOwner::Server)
+    }
+
     /// Adds a tool; the error says what is wrong with its parameter schema.
     pub(crate) fn add(
         &mut self,
@@ -536,6 +541,16 @@ mod tests {
 
     fn spec(name: &str) -> ToolSpec {
         ToolSpec::of::<NoArguments>(name, "Does nothing.", false)
+    }
+
+    #[test]
+    fn tools_of_extensions_are_not_the_servers() {
+        let mut toolbox = Toolbox::new(vec![spec("read")]).with_spare(vec![spec("grep")]);
+        for name in ["read", "grep"] {
+            assert!(toolbox.is_carried_out_by_server(name));
+            toolbox.add(spec(name), ToolOwner::Extension(0), true, ToolAccess::DIRECT).unwrap();
+            assert!(toolbox.is_of_server(name) && !toolbox.is_carried_out_by_server(name));
+        }
     }
 
     #[test]
