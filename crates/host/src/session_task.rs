@@ -208,7 +208,7 @@ impl SessionTask {
                     self.journal.clear();
                     None
                 }
-                () = until(unattended_at), if unattended_at.is_some() => self.on_unattended(),
+                () = until(unattended_at), if unattended_at.is_some() => self.on_unattended(&mut exit_reason),
             };
             // Steps of an answer and progress change nothing but the status.
             let is_progress = matches!(

@@ -94,13 +94,21 @@ impl ExtensionHost {
         self.requests.values().any(|request| request.kind.is_of_call())
     }
 
-    /// Closes the next dialog that decides about a call; `false` if there is none.
+    /// Whether a dialog is open that decides whether a tool runs: for a call, or for an action of an extension.
+    pub fn asks_permission(&self) -> bool {
+        self.dialogs.iter().any(|dialog| self.is_question(dialog))
+    }
+
+    /// Closes the next dialog that decides whether a tool runs; `false` if there is none.
     pub fn close_next_question(&mut self, context: &mut Context<'_>) -> bool {
-        let Some(id) = self.dialogs.iter().find(|it| self.asked_call(it).is_some()).map(|it| it.id.clone())
-        else {
+        let Some(id) = self.dialogs.iter().find(|it| self.is_question(it)).map(|it| it.id.clone()) else {
             return false;
         };
         self.close_next_dialog(|dialog| dialog.id == id, context)
+    }
+
+    fn is_question(&self, dialog: &Dialog) -> bool {
+        matches!(dialog.owner, DialogOwner::Action { .. }) || self.asked_call(dialog).is_some()
     }
 
     fn asked_call(&self, dialog: &Dialog) -> Option<usize> {

@@ -140,9 +140,9 @@ impl Engine {
         !waits && self.running_calls().is_empty() && self.waiting_run().is_some()
     }
 
-    /// Whether a dialog is open that decides whether a tool call may run.
+    /// Whether a dialog is open that decides whether a tool may run.
     pub fn asks_permission(&self) -> bool {
-        self.extensions.asked_calls().next().is_some()
+        self.extensions.asks_permission()
     }
 
     /// Whether one of them decides about a call of the model.

@@ -4,6 +4,7 @@ use pi_rpc_engine::{
     Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionStorage, Setup, Toolbox,
     limits::{Limits, MAX_UNSHOWN_DIALOGS},
 };
+use pi_rpc_model::types::ToolSpec;
 use pi_rpc_protocol::{Dialect, Encoder, ThinkingLevel, ToExtension, read, read_line};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -27,7 +28,11 @@ struct World {
 
 impl World {
     /// The extension has registered with `adds`.
-    fn with(mut adds: Value) -> Self {
+    fn with(adds: Value) -> Self {
+        Self::set_up(adds, |_| ())
+    }
+
+    fn set_up(mut adds: Value, change: impl FnOnce(&mut Setup)) -> Self {
         let model = json!({
             "id": "m", "name": "m", "api": "scripted", "provider": "lab", "baseUrl": "", "reasoning": false,
             "input": ["text"], "contextWindow": 128_000, "maxTokens": 16_384,
@@ -35,7 +40,7 @@ impl World {
         });
         let model = serde_json::from_value(model).expect("a model");
         let choice = ModelChoice { model, levels: vec![ThinkingLevel::Off], preferred: None, unusable: None };
-        let setup = Setup {
+        let mut setup = Setup {
             dialect: Dialect::Pi,
             models: vec![choice],
             start: 0,
@@ -57,6 +62,7 @@ impl World {
             seed: 1,
             checked: true,
         };
+        change(&mut setup);
         let engine = Engine::new(setup, Now { monotonic: Duration::ZERO, wall: 0 });
         let (said, told) = (Vec::new(), Vec::new());
         let mut world =
@@ -272,4 +278,24 @@ fn extension_being_ended_gets_dialog_default() {
     let told: Vec<_> =
         world.told.iter().map(|frame| (&frame["type"], &frame["id"], &frame["success"])).collect();
     assert_eq!(told, [(&json!("response"), &json!("w"), &json!(false))]);
+}
+
+#[test]
+fn question_about_run_tool_is_denied() {
+    let (name, description) = ("bash".to_owned(), "Runs a command.".to_owned());
+    let parameters = json!({ "type": "object" }).into();
+    let bash = ToolSpec { name, description, parameters, exclusive: true, output: None };
+    let mut world = World::set_up(json!({}), |setup| {
+        setup.tools = Toolbox::new(vec![bash]);
+        setup.extension_setup.confirm = vec!["bash".to_owned()];
+    });
+    world.hears(
+        json!({ "type": "run_tool", "id": "r", "toolName": "bash", "arguments": { "command": "ls" } }),
+    );
+    assert_eq!(world.said.last().expect("the question")["method"], "select");
+    assert!(world.engine.asks_permission());
+    world.handle(Input::DenyQuestions);
+    assert!(!world.engine.asks_permission());
+    let told = world.told.last().expect("the answer");
+    assert_eq!((&told["id"], &told["success"]), (&json!("r"), &json!(false)));
 }

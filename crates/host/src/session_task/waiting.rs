@@ -57,7 +57,7 @@ impl SessionTask {
     }
 
     /// Does what is set for a run that has waited for long enough while no client was there. Returns the input for that.
-    pub(super) fn on_unattended(&mut self) -> Option<Input> {
+    pub(super) fn on_unattended(&mut self, exit_reason: &mut Option<ExitReason>) -> Option<Input> {
         self.unattended_since = None;
         match self.limits.unattended.action {
             UnattendedAction::Wait => None,
@@ -78,7 +78,9 @@ impl SessionTask {
                 );
                 let mut input = Input::Frame(Box::new(Inbound::Command(AbortCommand { id: None }.into())));
                 self.ids.assign(&mut input, NO_CLIENT);
-                Some(input)
+                *exit_reason = exit_reason.take().or(self.step(Some(input)));
+                // What an extension asks outside of a run is not over with it.
+                Some(Input::DenyQuestions)
             }
         }
     }
