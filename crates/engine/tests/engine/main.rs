@@ -32,4 +32,5 @@ mod todo_list;
 mod todos;
 mod ttsr;
 mod versions;
+mod waiting_runs;
 mod warm_cache;

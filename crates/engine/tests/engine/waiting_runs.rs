@@ -1,0 +1,110 @@
+//! Which runs that wait for a permission another process could go on with.
+
+use pi_rpc_engine::{
+    Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionStorage, Setup, Toolbox,
+    limits::Limits,
+};
+use pi_rpc_model::types::{BlockStart, Finish, StreamEvent, ToolSpec};
+use pi_rpc_protocol::{Dialect, Encoder, ThinkingLevel, read_line};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// An engine that asks before `bash`, which the model calls in its answer. Its disk answers at once, but for pages.
+struct World {
+    engine: Engine,
+    encoder: Encoder,
+    said: Vec<Value>,
+    started: usize,
+}
+
+impl World {
+    fn new() -> Self {
+        let model = json!({
+            "id": "m", "name": "m", "api": "scripted", "provider": "lab", "baseUrl": "", "reasoning": false,
+            "input": ["text"], "contextWindow": 128_000, "maxTokens": 16_384,
+            "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 },
+        });
+        let model = serde_json::from_value(model).expect("a model");
+        let choice = ModelChoice { model, levels: vec![ThinkingLevel::Off], preferred: None, unusable: None };
+        let (name, description) = ("bash".to_owned(), "Runs a command.".to_owned());
+        let parameters = json!({ "type": "object" }).into();
+        let bash = ToolSpec { name, description, parameters, exclusive: true, output: None };
+        let setup = Setup {
+            dialect: Dialect::Pi,
+            models: vec![choice],
+            start: 0,
+            chosen: false,
+            reloads_models: false,
+            scope: None,
+            level: None,
+            modes: Modes::of(Dialect::Pi),
+            limits: Limits::default(),
+            place: SessionStorage { folder: Some("/sessions".into()), ..SessionStorage::in_memory("/work") },
+            session: None,
+            tools: Toolbox::new(vec![bash]),
+            system_prompt: "".into(),
+            extension_setup: ExtensionSetup { confirm: vec!["bash".to_owned()], ..ExtensionSetup::default() },
+            name: None,
+            seed: 1,
+            checked: true,
+        };
+        let engine = Engine::new(setup, NOW);
+        let mut world = Self { engine, encoder: Encoder::new(Dialect::Pi), said: Vec::new(), started: 0 };
+        world.perform();
+        world
+    }
+
+    fn handle(&mut self, input: Input) {
+        self.engine.handle(input, NOW);
+        self.perform();
+    }
+
+    fn host(&mut self, frame: Value) {
+        let line = read_line(frame.to_string().as_bytes(), Dialect::Pi).transpose().expect("no blank line");
+        self.handle(Input::line(line));
+    }
+
+    fn perform(&mut self) {
+        while let Some(output) = self.engine.poll() {
+            match output {
+                Output::Emit(said) => {
+                    let mut bytes = Vec::new();
+                    self.encoder.encode(&said, &mut bytes);
+                    self.said.push(serde_json::from_slice(&bytes).expect("JSON"));
+                }
+                Output::Store(_) => self.engine.handle(Input::Stored, NOW),
+                Output::CallModel(call) => {
+                    let block = BlockStart::ToolCall { id: "t1".to_owned(), name: "bash".to_owned() };
+                    for event in [
+                        StreamEvent::Start { index: 0, block },
+                        StreamEvent::Delta { index: 0, delta: "{}".to_owned() },
+                        StreamEvent::End { index: 0, signature: None },
+                        StreamEvent::Finish(Finish::ToolUse),
+                    ] {
+                        self.engine.handle(Input::Model { call: call.call, event }, NOW);
+                    }
+                }
+                Output::StartTool(_) => self.started += 1,
+                Output::Violation(violation) => panic!("{violation}"),
+                _ => {}
+            }
+        }
+    }
+}
+
+const NOW: Now = Now { monotonic: Duration::ZERO, wall: 0 };
+
+#[test]
+fn answer_behind_the_disk_is_no_open_question() {
+    let mut world = World::new();
+    world.host(json!({ "id": "p", "type": "prompt", "message": "go" }));
+    let asked = world.said.iter().find(|frame| frame["type"] == "extension_ui_request").expect("a question");
+    let answer = json!({ "type": "extension_ui_response", "id": asked["id"], "value": "Allow once" });
+    assert!(world.engine.waiting_run().is_some());
+    world.host(json!({ "id": "e", "type": "export_html" }));
+    assert_eq!(world.engine.waiting_run(), None);
+    world.host(answer);
+    assert_eq!((world.engine.waiting_run(), world.started), (None, 0));
+    world.handle(Input::FileWritten(Ok(())));
+    assert_eq!(world.started, 1);
+}
