@@ -292,8 +292,8 @@ fn offers_name_tool_part_and_scope() {
         [
             "Allow for this session",
             "Always allow bash in this project",
-            "Allow commands that begin with \"git status\" for this session",
-            "Always allow commands that begin with \"git status\" in this project",
+            "Allow commands without options that begin with \"git status\" for this session",
+            "Always allow commands without options that begin with \"git status\" in this project",
         ]
     );
     assert_eq!(
