@@ -111,3 +111,31 @@ fn forbidden_token_runs_no_session_with_servers() {
     let login = json!({ "type": "prompt", "id": 3, "message": "/mcp login here", "sessionId": session });
     assert_eq!(owner.refused(&login), "forbidden_tool: prompt: the token lacks the limit `logins`");
 }
+
+#[cfg(feature = "codemode")]
+#[test]
+fn narrower_models_run_no_scripts() {
+    use crate::{
+        serve_support::{command, write_agent_file, write_models_file},
+        tcp_support::write_tokens,
+    };
+    use pi_rpc::protocol::Dialect::Pi1;
+    let dir = tempfile::tempdir().unwrap();
+    let models = json!([{ "id": "model", "contextWindow": 200_000, "maxTokens": 8000 }]);
+    let provider = json!({
+        "api": "anthropic-messages", "baseUrl": "http://127.0.0.1:9", "apiKey": "k", "models": models,
+    });
+    write_models_file(dir.path(), Pi1, &json!({ "providers": { "fake": provider } }));
+    write_agent_file(dir.path(), Pi1, "settings.json", &json!({ "defaultTools": ["+codemode"] }));
+    write_tokens(dir.path(), vec![json!({}), json!({ "models": ["fake/*"], "sees_all": true })]);
+    let mut line = command(binary(), dir.path());
+    line.args(["host", "--dialect", "pi-1", "--token-file", "tokens", "--model", "fake/model"]);
+    let host = TcpHost::start_line(line, dir, &[]);
+    let session = host.client("secret").open(&json!({}));
+    let mut other = host.client("other");
+    other.request(&json!({ "type": "attach_session", "id": 1, "sessionId": session }));
+    let prompt = json!({ "type": "prompt", "id": 2, "message": "Hi", "sessionId": session });
+    let text =
+        "forbidden_model: prompt: expected one of the models fake/*, got a session whose scripts may run any";
+    assert_eq!(other.refused(&prompt), text);
+}

@@ -12,6 +12,9 @@ use tokio::sync::{mpsc, watch};
 pub trait BuiltIn: Send + Sync {
     /// Serves a session until its frames end; the text says why it ended before.
     fn run(self: Arc<Self>, session: BuiltInSession) -> Pin<Box<dyn Future<Output = String> + Send>>;
+
+    /// Whether it may send requests to models by itself, whichever the session has selected.
+    fn calls_models(&self) -> bool;
 }
 
 /// What a built-in extension works with.

@@ -72,6 +72,8 @@ pub struct SessionFacts<'s> {
     pub is_routed: bool,
     /// Whether it connects servers of the Model Context Protocol.
     pub connects_mcp: bool,
+    /// Whether scripts of its model may run further models.
+    pub runs_other_models: bool,
 }
 
 /// Whether a command makes the session call a model, which costs money.
@@ -244,6 +246,9 @@ impl Principal {
                 (RpcCommand::CycleModel(_), _) => return forbidden("the next one; use set_model"),
                 _ if is_run && session.is_routed => {
                     return forbidden("a virtual one, whose requests may go to any");
+                }
+                _ if is_run && session.runs_other_models => {
+                    return forbidden("a session whose scripts may run any");
                 }
                 (_, Some((provider, id))) if is_run && !admits_model(globs, provider, id) => {
                     return forbidden(&format!("\"{provider}/{id}\""));

@@ -51,6 +51,7 @@ struct SessionTask {
     directory: PathBuf,
     /// Whether servers of the Model Context Protocol are connected.
     connects_mcp: bool,
+    runs_other_models: bool,
     runner: Runner,
     /// The gate of a session without an outlet, which stays open.
     _open_gate: watch::Sender<bool>,
@@ -141,6 +142,7 @@ impl SessionTask {
             id,
             directory: options.tool_environment.directory.clone(),
             connects_mcp: options.built_in.is_some(),
+            runs_other_models: options.built_in.as_ref().is_some_and(|it| it.calls_models()),
             runner: Runner::new(options, gate),
             _open_gate: open_gate,
             limits,
@@ -409,9 +411,14 @@ impl SessionTask {
                 let is_routed = model.as_ref().is_some_and(|model| Some(model.api.as_str()) == virtual_api);
                 let model = model.map(|model| (model.provider, model.id));
                 let tools = self.runner.engine.offered_tools().collect();
-                let connects_mcp = self.connects_mcp;
-                let facts =
-                    SessionFacts { directory: &self.directory, tools, model, is_routed, connects_mcp };
+                let facts = SessionFacts {
+                    directory: &self.directory,
+                    tools,
+                    model,
+                    is_routed,
+                    connects_mcp: self.connects_mcp,
+                    runs_other_models: self.runs_other_models,
+                };
                 principal.check_effects(command, &self.owner.limits, &facts)
             }
         });

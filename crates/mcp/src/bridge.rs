@@ -132,6 +132,10 @@ impl McpBridge {
 }
 
 impl BuiltIn for McpBridge {
+    fn calls_models(&self) -> bool {
+        self.program.is_some() && self.models.is_some()
+    }
+
     fn run(self: Arc<Self>, session: BuiltInSession) -> Pin<Box<dyn Future<Output = String> + Send>> {
         let (events, inbox) = mpsc::channel(16);
         let BuiltInSession { frames, output, directory, processes, secrets } = session;
