@@ -235,7 +235,7 @@ const READERS: &[(&str, &str, &str)] = &[
     ("host/listener.rs", "upgrade.on_upgrade(move |socket|", "`--max-frame`, the connection is closed"),
     ("host/listener.rs", "upgrade.on_upgrade(|socket|", "twice `--max-frame`, the connection is closed"),
     ("host/server_process.rs", "LineReader::new(stderr, SHOWN_STDERR)", "SHOWN_STDERR, the line is left out"),
-    ("host/server_process.rs", "LineReader::new(stdout, FRAME_LIMIT)", "FRAME_LIMIT, the line is left out"),
+    ("host/server_process.rs", "LineReader::new(stdout, FRAME_LIMIT)", "FRAME_LIMIT, an error"),
     ("host/transports.rs", "self.stdin.read(&mut self.splitter)", "the splitter"),
     ("host/transports.rs", "LineSplitter::new(max_frame)", "`--max-frame`, an error"),
     ("host/unix_clients.rs", "recv(stream, &mut first", "one byte"),

@@ -23,6 +23,28 @@ fn host(limits: Vec<Value>, arguments: &[&str]) -> TcpHost {
     TcpHost::start_line(line, dir, &[arguments, &listen, &server, &[&*model]].concat())
 }
 
+/// A host whose clients speak what this command line of a shell speaks, in which `$0` is this program.
+fn shell_host(line: &str) -> TcpHost {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("script.json"), json!({ "turns": hello() }).to_string()).unwrap();
+    write_tokens(dir.path(), anybody());
+    let mut host = command(binary(), dir.path());
+    host.args(["host", "--dialect", "pi-1", "--token-file", "tokens", "--backend", "rpc:pi-1"]);
+    let program = binary();
+    let server = ["--", "/bin/sh", "-c", line, program.to_str().unwrap()];
+    TcpHost::start_line(host, dir, &[&["--listen", "ws://127.0.0.1:0"], &server[..]].concat())
+}
+
+/// A command line with a server of ours whose output goes through this filter.
+fn filtered(filter: &str) -> String {
+    format!("\"$0\" serve --dialect pi-1 --model scripted/script.json | {filter}")
+}
+
+/// Why this program gets no session.
+fn opening_error(line: &str) -> String {
+    shell_host(line).client("secret").refused(&json!({ "type": "open_session", "id": 1 }))
+}
+
 fn anybody() -> Vec<Value> {
     vec![json!({}), json!({}), json!({ "sees_all": true })]
 }
@@ -109,7 +131,9 @@ fn what_the_server_decides_is_refused() {
 #[test]
 fn options_that_reach_nothing_are_refused() {
     let dir = tempfile::tempdir().unwrap();
-    for option in ["--no-tools", "--tools=read", "--max-cost=1", "--nats=nats://x", "--no-extensions"] {
+    let options =
+        ["--no-tools", "--tools=read", "--max-cost=1", "--nats=nats://x", "--keep-idle=1", "--no-extensions"];
+    for option in options {
         let mut line = command(binary(), dir.path());
         line.args(["host", "--listen", "unix:s", "--backend", "rpc:pi-1", option, "--", "pi"]);
         let output = line.output().unwrap();
@@ -162,4 +186,57 @@ fn lost_server_ends_its_session() {
     client.send(&bash);
     let ended = client.find(|frame| frame["type"] == "session_ended");
     assert!(ended["error"].as_str().is_some_and(|error| error.contains("signal: 9")), "{ended}");
+}
+
+#[test]
+fn refused_state_ends_the_opening() {
+    let answer = json!({
+        "id": "pi-rpc-host:1", "type": "response", "command": "get_state", "success": false, "error": "nothing here",
+    });
+    let error = opening_error(&format!("read -r line; echo '{answer}'; cat > /dev/null"));
+    assert!(error.ends_with("the server does not tell its state: nothing here"), "{error}");
+}
+
+#[test]
+fn exit_counts_though_children_go_on() {
+    let error = opening_error("sleep 9999 & exit 3");
+    assert!(error.ends_with("the server has ended: exit status: 3"), "{error}");
+}
+
+#[test]
+fn closed_input_ends_the_session() {
+    let serve =
+        "mkfifo in; \"$0\" serve --dialect pi-1 --model scripted/script.json --no-session < in & exec 3> in";
+    let pass = "read -r line; echo \"$line\" >&3; read -r line; exec 0<&-; echo \"$line\" >&3; wait";
+    let host = shell_host(&format!("{serve}; {pass}"));
+    let mut client = host.client("secret");
+    let session = client.open(&json!({}));
+    client.send(&json!({ "type": "get_commands", "id": 1, "sessionId": session }));
+    let ended = client.find(|frame| frame["type"] == "session_ended");
+    assert_eq!(ended["error"], "the server has closed its input", "{ended}");
+}
+
+#[test]
+fn endless_line_ends_the_session() {
+    let error = opening_error("head -c 70000000 /dev/zero | tr '\\0' x; sleep 9999");
+    assert!(error.ends_with("a line of more than 67108864 bytes"), "{error}");
+}
+
+#[test]
+fn too_many_dialogs_end_the_session() {
+    let dialog = r#"{\"type\":\"extension_ui_request\",\"id\":\"%d\",\"method\":\"confirm\",\"title\":\"t\",\"message\":\"m\"}\n"#;
+    let program = format!("BEGIN {{ for (i = 0; i < 4097; i++) printf \"{dialog}\", i }}");
+    let error = opening_error(&format!("awk '{program}'; sleep 9999"));
+    assert!(error.contains("more open dialogs than 4096"), "{error}");
+}
+
+#[test]
+fn unreadable_response_is_an_error() {
+    let host =
+        shell_host(&filtered("sed -u '/\"command\":\"get_commands\"/s/\"data\":{/\"data\":7,\"x\":{/'"));
+    let mut client = host.client("secret");
+    let session = client.open(&json!({}));
+    let response = client.request(&json!({ "type": "get_commands", "id": 7, "sessionId": session }));
+    let error = "the response of the server cannot be read";
+    assert_eq!((&response["id"], &response["error"]), (&json!(7), &json!(error)), "{response}");
 }

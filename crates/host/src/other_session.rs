@@ -12,7 +12,7 @@ use super::{
     permission::{SessionOwner, permit},
     principal::{Principal, SessionPlace, calls_model},
     request_ids::RequestIds,
-    server_process::{PipeEvent, ServerProcess},
+    server_process::{EXIT_TIMEOUT, PipeEvent, ServerProcess},
     session_clients::{AttachedClient, SessionClients},
     session_handle::{
         ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits, SessionRequest,
@@ -23,18 +23,22 @@ use pi_rpc_engine::Input;
 use pi_rpc_front::{Front, Output, is_same_wire};
 use pi_rpc_machine::Machine;
 use pi_rpc_protocol::{
-    AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, FlowState, GetMessagesCommand,
-    GetStateCommand, Inbound, LineError, Outbound, RpcCommand, RpcCommandKind, RpcExtensionUIRequest,
-    RpcResponse, RpcSuccess, SessionEndedEvent, SessionSnapshotEvent, SessionState, SessionStatus,
-    read_versioned,
+    AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, FRAME_LIMIT, FlowState,
+    GetMessagesCommand, GetStateCommand, Inbound, LineError, Outbound, RequestId, RpcCommand, RpcCommandKind,
+    RpcErrorResponse, RpcExtensionUIRequest, RpcResponse, RpcSuccess, SessionEndedEvent,
+    SessionSnapshotEvent, SessionState, SessionStatus, read_versioned,
 };
 use pi_rpc_server::{line_to_input, wall_ms};
+use serde_json::Value;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::sleep_until,
+};
 use tracing::Instrument as _;
 
 /// Lines of clients that wait for the session.
@@ -45,6 +49,12 @@ const REQUEST_CAPACITY: usize = 16;
 
 /// The client of commands that the host itself gives.
 const NO_CLIENT: ClientId = 0;
+
+/// How long the server may take to tell its state at the start.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The most dialogs that are open, as many as the machine follows.
+const MAX_DIALOGS: usize = 4096;
 
 struct OtherSession {
     id: String,
@@ -61,12 +71,19 @@ struct OtherSession {
     journal: Journal,
     ids: RequestIds,
     clients: SessionClients,
-    dialogs: Vec<RpcExtensionUIRequest>,
+    /// The open dialogs, with the bytes of each.
+    dialogs: Vec<(RpcExtensionUIRequest, usize)>,
     partial: PartialAnswer,
     /// The last known state.
     state: Option<SessionState>,
     /// Who waits for the state.
     asked: Vec<oneshot::Sender<SessionState>>,
+    /// Whether the server is asked for its state; only once at a time.
+    asks_state: bool,
+    /// Whether it is to be asked again, as the state may have changed meanwhile.
+    asks_again: bool,
+    /// Whether a client has ended the input: the server takes no more commands.
+    has_ended_input: bool,
     /// Clients that wait for a snapshot.
     lagging: Vec<ClientId>,
     has_spent: bool,
@@ -107,6 +124,9 @@ pub fn start(
         partial: PartialAnswer::default(),
         state: None,
         asked: Vec::new(),
+        asks_state: false,
+        asks_again: false,
+        has_ended_input: false,
         lagging: Vec::new(),
         has_spent: false,
         is_stopping: false,
@@ -146,17 +166,29 @@ impl OtherSession {
         let mut first = Output::default();
         self.front.iter_mut().for_each(|front| front.start(&mut first));
         self.take(&first);
-        self.give(GetStateCommand::default().into());
+        self.ask_state();
+        let start_limit = tokio::time::Instant::now() + START_TIMEOUT;
+        // Until when the server may read what clients have sent, before it is ended.
+        let mut read_limit = None;
         let mut is_resumable = false;
         let mut has_ended = false;
-        while !self.is_stopping && !has_ended {
-            let reads = self.state.is_some() && self.server.has_room();
+        while !has_ended && (!self.is_stopping || read_limit.is_some() && self.server.has_unwritten()) {
+            let reads = self.state.is_some() && self.server.has_room() && !self.is_stopping;
+            let limit = read_limit.or(Some(start_limit).filter(|_| self.state.is_none()));
+            let late = async {
+                match limit {
+                    Some(limit) => sleep_until(limit).await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 Some(request) = requests.recv() => match request {
                     SessionRequest::WriteOut => {
                         let path = self.info().path;
                         (self.is_stopping, is_resumable) = (true, path.is_some_and(|path| path.is_file()));
+                        read_limit = Some(tokio::time::Instant::now() + EXIT_TIMEOUT);
                     }
+                    SessionRequest::Close => (self.is_stopping, is_resumable, read_limit) = (true, false, None),
                     request => self.answer(request, &mut lines),
                 },
                 event = self.server.next() => match event {
@@ -165,6 +197,13 @@ impl OtherSession {
                     PipeEvent::Ended => has_ended = true,
                 },
                 Some(line) = lines.recv(), if reads => self.receive(line),
+                () = late => match read_limit.take() {
+                    Some(_) => tracing::warn!("the server has not read all lines of its clients"),
+                    None => self.server.fail(format!(
+                        "the server has not told its state within {} seconds",
+                        START_TIMEOUT.as_secs()
+                    )),
+                },
             }
             self.abort_if_overspent();
             if self.state.is_some() {
@@ -221,11 +260,12 @@ impl OtherSession {
     /// Distributes a line in the dialect of the clients.
     fn emit(&mut self, line: &[u8]) {
         let content = line.strip_suffix(b"\n").unwrap_or(line);
-        let Ok(read) = read_versioned::<Outbound>(content, self.dialect.into(), true) else {
+        let read = read_versioned::<Outbound>(content, self.dialect.into(), true);
+        let Some(frame) = read.map_or_else(|_| unreadable_response(content), |read| Some(read.frame)) else {
             // Clients skip what they do not know.
             return self.clients.push(&self.journal.push_line(line.to_vec(), None));
         };
-        let emission = Emission::Frame(read.frame);
+        let emission = Emission::Frame(frame);
         METRICS.violations(self.machine.outbound(&emission).len() as u64);
         if let Some(dollars) = METRICS.observe(&emission) {
             self.owner.spend(dollars, wall_ms());
@@ -246,19 +286,29 @@ impl OtherSession {
                 && (success.command().replaces_session()
                     || success.command() == RpcCommandKind::SetSessionName)
             {
-                self.give(GetStateCommand::default().into());
+                self.asks_again = self.asks_state;
+                self.ask_state();
             }
         }
         if let Outbound::ExtensionUIRequest(request) = frame
             && request.kind().is_dialog()
         {
-            self.dialogs.push(request.clone());
+            self.dialogs.push((request.clone(), line.len()));
+            let bytes: usize = self.dialogs.iter().map(|(_, bytes)| bytes).sum();
+            if self.dialogs.len() > MAX_DIALOGS || bytes > FRAME_LIMIT {
+                self.server.fail(format!(
+                    "the server has more open dialogs than {MAX_DIALOGS}, or than {FRAME_LIMIT} bytes"
+                ));
+            }
         }
         self.partial.follow(frame);
+        if self.partial.is_too_long() {
+            self.server.fail(format!("the server streams a message of more than {FRAME_LIMIT} bytes"));
+        }
         self.clients.push(&self.journal.push(emission, line, to));
         if self.machine.state().dialogs == 0 {
             // They have closed by themselves.
-            for dialog in std::mem::take(&mut self.dialogs) {
+            for (dialog, _) in std::mem::take(&mut self.dialogs) {
                 self.report_resolved_dialog(dialog.id());
             }
         }
@@ -272,6 +322,10 @@ impl OtherSession {
                 self.claim(&state);
                 self.asked.drain(..).for_each(|reply| drop(reply.send(state.clone())));
                 self.state = Some(state);
+                self.asks_state = false;
+                if std::mem::take(&mut self.asks_again) {
+                    self.ask_state();
+                }
             }
             RpcResponse::Success(RpcSuccess::GetMessages(it)) => {
                 let Some(state) = self.state.clone() else { return };
@@ -281,7 +335,7 @@ impl OtherSession {
                     state,
                     messages: it.data.messages,
                     partial: self.partial.message().cloned(),
-                    dialogs: self.dialogs.clone(),
+                    dialogs: self.dialogs.iter().map(|(dialog, _)| dialog.clone()).collect(),
                 };
                 for client in std::mem::take(&mut self.lagging) {
                     let Some(queue) = self.clients.queue(client) else { continue };
@@ -292,6 +346,14 @@ impl OtherSession {
             RpcResponse::Success(_) => {}
             RpcResponse::ErrorResponse(error) => {
                 tracing::error!("the server refuses {}: {}", error.command, error.error);
+                if error.command == RpcCommandKind::GetState.as_str() {
+                    if self.state.is_none() {
+                        self.server.fail(format!("the server does not tell its state: {}", error.error));
+                    }
+                    // Who asks without an answer asks again.
+                    (self.asks_state, self.asks_again) = (false, false);
+                    self.asked.clear();
+                }
                 // A client that cannot have the state comes back, and asks again.
                 for client in std::mem::take(&mut self.lagging) {
                     self.clients.queue(client).into_iter().for_each(|queue| queue.close());
@@ -320,6 +382,7 @@ impl OtherSession {
                 None => output.closes_input = true,
             }
             self.machine.end_of_input();
+            self.has_ended_input = true;
             return self.take(&output);
         };
         let input = match line.len() > self.limits.max_frame {
@@ -348,6 +411,13 @@ impl OtherSession {
         }
     }
 
+    /// Asks the server for its state, unless it is asked already.
+    fn ask_state(&mut self) {
+        if !std::mem::replace(&mut self.asks_state, true) {
+            self.give(GetStateCommand::default().into());
+        }
+    }
+
     /// Gives a command of the host's own.
     fn give(&mut self, command: RpcCommand) {
         let mut input = Input::Frame(Box::new(Inbound::Command(command)));
@@ -360,7 +430,7 @@ impl OtherSession {
     fn pass_to_server(&mut self, frame: &Inbound) {
         self.machine.inbound(frame);
         if let Inbound::ExtensionUIResponse(response) = frame
-            && let Some(at) = self.dialogs.iter().position(|dialog| dialog.id() == response.id())
+            && let Some(at) = self.dialogs.iter().position(|(dialog, _)| dialog.id() == response.id())
         {
             self.dialogs.remove(at);
             self.report_resolved_dialog(response.id());
@@ -395,6 +465,9 @@ impl OtherSession {
     /// Checks a command of a client, who may be another than the owner and have other limits.
     fn check_command(&self, command: &RpcCommand, principal: &Arc<Principal>) -> Result<(), String> {
         field_lengths::check_command(command)?;
+        if self.has_ended_input || !self.server.takes_input() {
+            return Err(format!("{}: the session is ending", command.kind()));
+        }
         if matches!(command, RpcCommand::SetEventFilter(_) | RpcCommand::OpenSession(_)) {
             return Err(format!("{}: not in a session of a host", command.kind()));
         }
@@ -458,8 +531,9 @@ impl OtherSession {
             SessionRequest::Detach { client, connection } => self.clients.detach(client, connection),
             SessionRequest::Snapshot(client) => self.send_snapshot(client),
             SessionRequest::State(reply) => {
+                self.asked.retain(|reply| !reply.is_closed());
                 self.asked.push(reply);
-                self.give(GetStateCommand::default().into());
+                self.ask_state();
             }
             SessionRequest::Close | SessionRequest::WriteOut => self.is_stopping = true,
         }
@@ -467,9 +541,14 @@ impl OtherSession {
 
     /// Asks the server for what a snapshot has.
     fn send_snapshot(&mut self, client: ClientId) {
-        self.lagging.push(client);
-        self.give(GetStateCommand::default().into());
-        self.give(GetMessagesCommand::default().into());
+        self.ask_state();
+        // One list of messages serves all that wait for it.
+        if self.lagging.is_empty() {
+            self.give(GetMessagesCommand::default().into());
+        }
+        if !self.lagging.contains(&client) {
+            self.lagging.push(client);
+        }
     }
 
     fn info(&self) -> SessionInfo {
@@ -494,4 +573,17 @@ impl OtherSession {
             (false, false) => SessionStatus::Running,
         }
     }
+}
+
+/// What answers a client in place of a response whose shape is wrong; `None`: the line is no response to it.
+fn unreadable_response(line: &[u8]) -> Option<Outbound> {
+    let frame: Value = serde_json::from_slice(line).ok()?;
+    let id = frame["id"].as_str().filter(|id| frame["type"] == "response" && RequestIds::is_ours(id))?;
+    let response = RpcErrorResponse {
+        id: Some(RequestId::String(id.to_owned())),
+        command: frame["command"].as_str().unwrap_or_default().to_owned(),
+        error: "the response of the server cannot be read".to_owned(),
+        code: None,
+    };
+    Some(Outbound::Response(response.into()))
 }

@@ -59,6 +59,11 @@ impl RequestIds {
         }
     }
 
+    /// Whether an id was given here.
+    pub fn is_ours(id: &str) -> bool {
+        id.starts_with(PREFIX)
+    }
+
     /// The client that an encoded frame is for, with its own id put back into the line. `None`: for every client.
     pub fn restore(&mut self, frame: &Outbound, line: &mut Vec<u8>) -> Option<ClientId> {
         let is_response = matches!(frame, Outbound::Response(_));

@@ -12,17 +12,23 @@ use tokio::{
     io::AsyncWriteExt as _,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
     task::JoinHandle,
-    time::timeout,
+    time::{Instant, sleep_until, timeout},
 };
 
-/// How long the process may take to exit once its input is closed.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the process may take to exit once its input is closed, and to read what it was sent before it is ended.
+pub const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long output is read after the process has exited or closed its input: one of its children may hold the pipe for ever.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Longest line of stderr that is logged, in bytes.
 const SHOWN_STDERR: usize = 4096;
 
 /// Most bytes that wait for the process to read them; until there are fewer, no client's line is taken.
 const MAX_UNREAD: usize = 1 << 20;
+
+/// Most bytes that wait for the process at all: clients' lines that came together, and what the host itself sends.
+const MAX_UNWRITTEN: usize = 4 * FRAME_LIMIT;
 
 /// A server that runs.
 pub struct ServerProcess {
@@ -33,15 +39,19 @@ pub struct ServerProcess {
     log: JoinHandle<()>,
     unwritten: Vec<u8>,
     closes_input: bool,
+    /// Until when output is read; `None`: the process runs and reads.
+    drains_until: Option<Instant>,
+    /// Why the process is not waited for, which has broken the protocol.
+    fault: Option<String>,
 }
 
 /// What happened at the pipes.
 pub enum PipeEvent {
     /// A line of the server.
     Line(Vec<u8>),
-    /// Something was written, or a line was too long.
+    /// Something was written, or the process has exited.
     Progress,
-    /// The server writes nothing more.
+    /// The server writes nothing more that counts.
     Ended,
 }
 
@@ -69,14 +79,36 @@ impl ServerProcess {
             log: tokio::spawn(log_stderr(stderr)),
             unwritten: Vec::new(),
             closes_input: false,
+            drains_until: None,
+            fault: None,
         })
     }
 
     /// Adds bytes for the server's stdin.
     pub fn write(&mut self, bytes: &[u8]) {
-        if self.stdin.is_some() && !self.closes_input {
-            self.unwritten.extend_from_slice(bytes);
+        if !self.takes_input() {
+            return;
         }
+        if self.unwritten.len() + bytes.len() > MAX_UNWRITTEN {
+            let text = format!("the server has not read what it was sent: more than {MAX_UNWRITTEN} bytes");
+            return self.fail(text);
+        }
+        self.unwritten.extend_from_slice(bytes);
+    }
+
+    /// Ends the server for this reason; [`next`](Self::next) says so.
+    pub fn fail(&mut self, reason: String) {
+        self.fault.get_or_insert(reason);
+    }
+
+    /// Whether what is written reaches the server.
+    pub const fn takes_input(&self) -> bool {
+        self.stdin.is_some() && !self.closes_input && self.drains_until.is_none() && self.fault.is_none()
+    }
+
+    /// Whether the server still has to read what it was sent.
+    pub const fn has_unwritten(&self) -> bool {
+        self.stdin.is_some() && !self.unwritten.is_empty()
     }
 
     /// Closes the server's stdin once all of it is written.
@@ -91,51 +123,82 @@ impl ServerProcess {
 
     /// Waits until a pipe has done something. Cancel-safe.
     pub async fn next(&mut self) -> PipeEvent {
+        if self.fault.is_some() {
+            return PipeEvent::Ended;
+        }
         if self.closes_input && self.unwritten.is_empty() {
             self.stdin = None;
         }
         let has_work = !self.unwritten.is_empty();
+        let drains_until = self.drains_until;
+        let Self { child, stdin, lines, unwritten, .. } = self;
         let write = async {
-            match &mut self.stdin {
-                Some(stdin) if has_work => stdin.write(&self.unwritten).await,
+            match stdin {
+                Some(stdin) if has_work => stdin.write(unwritten).await,
                 _ => std::future::pending().await,
+            }
+        };
+        let drained = async {
+            match drains_until {
+                Some(until) => sleep_until(until).await,
+                None => std::future::pending().await,
             }
         };
         tokio::select! {
             written = write => {
                 match written {
                     Ok(count) if count > 0 => drop(self.unwritten.drain(..count)),
-                    // It reads no more; what it writes still counts.
-                    _ => (self.stdin, self.unwritten) = (None, Vec::new()),
+                    // It reads no more; what it has written still counts.
+                    _ => {
+                        (self.stdin, self.unwritten) = (None, Vec::new());
+                        self.drain();
+                    }
                 }
                 PipeEvent::Progress
             }
-            line = self.lines.next() => match line {
-                Ok(Some(Ok(line))) => PipeEvent::Line(line),
-                Ok(Some(Err(error))) => {
-                    tracing::warn!("a line of the server was left out: {error}");
-                    PipeEvent::Progress
+            line = lines.next_or_fail() => match line {
+                Ok(Some(line)) => PipeEvent::Line(line),
+                Ok(None) => PipeEvent::Ended,
+                Err(error) => {
+                    self.fail(format!("the output of the server: {error}"));
+                    PipeEvent::Ended
                 }
-                Ok(None) | Err(_) => PipeEvent::Ended,
             },
+            _ = child.wait(), if drains_until.is_none() => {
+                self.drain();
+                PipeEvent::Progress
+            }
+            () = drained => PipeEvent::Ended,
         }
+    }
+
+    fn drain(&mut self) {
+        self.drains_until.get_or_insert_with(|| Instant::now() + DRAIN_TIMEOUT);
     }
 
     /// Ends the server. Returns what was wrong with its end, if it has ended by itself.
     pub async fn end(mut self) -> Option<String> {
+        let fault = self.fault.take();
+        if fault.is_some() {
+            self.stop().await;
+            return fault;
+        }
+        let reads_no_more = self.stdin.is_none() && !self.closes_input;
         self.stdin = None;
-        let status = match timeout(EXIT_TIMEOUT, self.child.wait()).await {
+        let time = if reads_no_more { DRAIN_TIMEOUT } else { EXIT_TIMEOUT };
+        let status = match timeout(time, self.child.wait()).await {
             Ok(Ok(status)) if !status.success() => Some(format!("the server has ended: {status}")),
+            Err(_) if reads_no_more => Some("the server has closed its input".to_owned()),
             _ => None,
         };
-        self.group.end().await;
-        self.log.abort();
+        self.stop().await;
         status
     }
 
     /// Ends the server at once.
-    pub async fn stop(self) {
-        self.group.end().await;
+    pub async fn stop(mut self) {
+        // The group is there until its first process is waited for.
+        let _ = tokio::join!(self.group.end(), timeout(EXIT_TIMEOUT, self.child.wait()));
         self.log.abort();
     }
 }
