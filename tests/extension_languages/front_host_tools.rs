@@ -112,3 +112,19 @@ fn aborted_call_is_cancelled() {
     assert_eq!(cancel["targetId"], call["id"]);
     it.find(|frame| frame["type"] == "agent_end");
 }
+
+#[test]
+fn overlapping_commands_are_each_answered() {
+    let Some(mut it) = Conversation::start(&calls_the_tool()) else { return };
+    let set = |id: &str, name: &str| {
+        let tool =
+            json!({ "name": name, "description": "d", "parameters": { "type": "object", "properties": {} } });
+        json!({ "id": id, "type": "set_host_tools", "tools": [tool] })
+    };
+    it.send(&set("1", "weather"));
+    it.send(&set("2", "bash"));
+    let mut answered = || it.find(|frame| frame["command"] == "set_host_tools");
+    let (first, second) = (answered(), answered());
+    assert_eq!((&first["id"], &first["data"]["toolNames"]), (&json!("1"), &json!(["weather"])), "{first}");
+    assert_eq!((&second["id"], &second["success"]), (&json!("2"), &json!(false)), "{second}");
+}

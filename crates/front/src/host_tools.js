@@ -46,14 +46,14 @@ export default function hostTools(pi) {
   pi.registerCommand(NAME, {
     description: "Of pi-rpc front",
     async handler(text, context) {
-      const { tools, update } = JSON.parse(text);
+      const { tools, update, order } = JSON.parse(text);
       if (update) return updates.get(update.toolCallId)?.(update.partialResult);
       let told = {};
       try {
         replace(tools);
-        told = { toolNames: named };
+        told = { order, toolNames: named };
       } catch (error) {
-        told = { error: error.message };
+        told = { order, error: error.message };
       }
       context.ui.notify(`${NAME} ${JSON.stringify(told)}`);
     },

@@ -11,6 +11,7 @@ use pi_rpc_protocol::{
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
 
 /// The extension, in JavaScript, which the server has to be started with.
 pub const EXTENSION: &str = include_str!("host_tools.js");
@@ -30,8 +31,8 @@ pub struct HostTools {
     /// Whether the server was started with the extension.
     is_loaded: bool,
     tools: Vec<HostToolDefinition>,
-    /// The command that waits for the extension, with its tools.
-    asked: Option<SetHostToolsCommand>,
+    /// The commands that wait for the extension, each with the number of its order.
+    asked: VecDeque<(u64, SetHostToolsCommand)>,
     calls: Vec<Call>,
     /// Calls of tools whose start the client has seen.
     started: Vec<String>,
@@ -49,6 +50,8 @@ struct Call {
 /// What the extension says of the tools.
 #[derive(Deserialize)]
 struct Told {
+    /// The number of the order; `None`: the extension is older than the numbers.
+    order: Option<u64>,
     #[serde(rename = "toolNames")]
     tool_names: Option<Vec<String>>,
     error: Option<String>,
@@ -74,24 +77,36 @@ impl Front {
         if !self.host_tools.is_bridged || !self.host_tools.is_loaded {
             return false;
         }
-        if let Some(last) = self.host_tools.asked.replace(command.clone()) {
-            self.answer_host_tools(&last, Ok(Vec::new()), out);
-        }
-        self.tell_extension(&json!({ "tools": command.tools }), out);
+        let order = self.tell_extension(json!({ "tools": command.tools }), out);
+        self.host_tools.asked.push_back((order, command.clone()));
         true
+    }
+
+    /// The command with this order, which waits no more; without a number: the oldest.
+    fn take_asked(&mut self, order: Option<u64>) -> Option<SetHostToolsCommand> {
+        let asked = &mut self.host_tools.asked;
+        let at = order.map_or(Some(0), |order| asked.iter().position(|(of, _)| *of == order))?;
+        asked.remove(at).map(|(_, command)| command)
     }
 
     /// Sets the tools again in a session that has begun.
     pub(crate) fn keep_host_tools(&mut self, out: &mut Output) {
         if !self.host_tools.tools.is_empty() {
             let tools = json!({ "tools": self.host_tools.tools });
-            self.tell_extension(&tools, out);
+            self.tell_extension(tools, out);
+        }
+        // The extension of the last session may answer no more.
+        for (_, command) in std::mem::take(&mut self.host_tools.asked) {
+            let order = self.tell_extension(json!({ "tools": command.tools }), out);
+            self.host_tools.asked.push_back((order, command));
         }
     }
 
     /// Sends the extension's slash command, past the account of the server: no run follows it.
-    fn tell_extension(&mut self, order: &Value, out: &mut Output) {
+    /// Returns the number of the order.
+    fn tell_extension(&mut self, mut order: Value, out: &mut Output) -> u64 {
         self.host_tools.sent += 1;
+        order["order"] = self.host_tools.sent.into();
         let prompt = PromptCommand {
             id: Some(RequestId::from(format!("{OWN_IDS}tools-{}", self.host_tools.sent).as_str())),
             message: format!("/{NAME} {order}"),
@@ -100,6 +115,7 @@ impl Front {
             locale: None,
         };
         crate::commands::write_line(&Inbound::Command(prompt.into()), out);
+        self.host_tools.sent
     }
 
     /// Takes the response to a slash command of the extension. Returns whether it is one.
@@ -109,11 +125,12 @@ impl Front {
             RpcResponse::ErrorResponse(error) => error.id.as_ref(),
         };
         let Some(RequestId::String(id)) = id else { return false };
-        if !id.strip_prefix(OWN_IDS).is_some_and(|id| id.starts_with("tools-")) {
+        let Some(order) = id.strip_prefix(OWN_IDS).and_then(|id| id.strip_prefix("tools-")) else {
             return false;
-        }
+        };
         if let RpcResponse::ErrorResponse(error) = response
-            && let Some(command) = self.host_tools.asked.take()
+            && let Ok(order) = order.parse()
+            && let Some(command) = self.take_asked(Some(order))
         {
             self.answer_host_tools(&command, Err(&error.error), out);
         }
@@ -150,7 +167,9 @@ impl Front {
             RpcExtensionUIRequest::Notify(notice) => {
                 let Some(text) = notice.message.strip_prefix(NAME) else { return false };
                 let told = serde_json::from_str::<Told>(text);
-                if let (Ok(told), Some(command)) = (told, self.host_tools.asked.take()) {
+                if let Ok(told) = told
+                    && let Some(command) = self.take_asked(told.order)
+                {
                     let names = told.error.map_or_else(|| Ok(told.tool_names.unwrap_or_default()), Err);
                     self.answer_host_tools(
                         &command,
@@ -232,7 +251,7 @@ impl Front {
                 let Some(call) = calls.iter().find(|call| call.frame.id == *id) else { return false };
                 let id = call.frame.tool_call_id.clone();
                 let update = json!({ "update": { "toolCallId": id, "partialResult": partial_result } });
-                self.tell_extension(&update, out);
+                self.tell_extension(update, out);
                 true
             }
             _ => false,
