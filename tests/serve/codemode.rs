@@ -314,6 +314,23 @@ fn side_provider() -> (String, Arc<Mutex<Vec<(String, String, Value)>>>) {
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
+/// A server of ours whose model runs this script, with classifiers and models for images at this address.
+fn with_side_provider(side: &str, code: &str, options: &[&str]) -> Server {
+    let vendor = FakeVendor::plays(&json!({ "turns": [script(code), ends()] }));
+    let dir = tempfile::tempdir().unwrap();
+    let provider = |base: String| json!({ "baseUrl": base, "apiKey": "side-key" });
+    let mut main =
+        provider(serve_support::base_url("anthropic-messages", &format!("http://{}", vendor.address)));
+    main["api"] = "anthropic-messages".into();
+    main["models"] = json!([{ "id": "model", "contextWindow": 200_000, "maxTokens": 8000 }]);
+    let models = json!({ "providers": {
+        "fake": main, "typesafe": provider(format!("{side}/v1")), "openrouter": provider(format!("{side}/api")),
+    } });
+    write_models_file(dir.path(), Pi1, &models);
+    write_agent_file(dir.path(), Pi1, "settings.json", &json!({ "defaultTools": ["+codemode"] }));
+    serve_support::start(Pi1, dir, &[&["--model", "fake/model"], options].concat())
+}
+
 #[test]
 fn scripts_run_classifiers_and_image_models() {
     let (side, requests) = side_provider();
@@ -327,19 +344,7 @@ fn scripts_run_classifiers_and_image_models() {
                 made.output.forEach((block) => image(block));\n\
                 try { await models.classify(painter, {}) } catch (error) { text(error.message.includes('is of type image')) }\n\
                 return (await models.getAvailableOfType('chat')).map((it) => it.id);";
-    let vendor = FakeVendor::plays(&json!({ "turns": [script(code), ends()] }));
-    let dir = tempfile::tempdir().unwrap();
-    let provider = |base: String| json!({ "baseUrl": base, "apiKey": "side-key" });
-    let mut main =
-        provider(serve_support::base_url("anthropic-messages", &format!("http://{}", vendor.address)));
-    main["api"] = "anthropic-messages".into();
-    main["models"] = json!([{ "id": "model", "contextWindow": 200_000, "maxTokens": 8000 }]);
-    let models = json!({ "providers": {
-        "fake": main, "typesafe": provider(format!("{side}/v1")), "openrouter": provider(format!("{side}/api")),
-    } });
-    write_models_file(dir.path(), Pi1, &models);
-    write_agent_file(dir.path(), Pi1, "settings.json", &json!({ "defaultTools": ["+codemode"] }));
-    let mut server = serve_support::start(Pi1, dir, &["--model", "fake/model"]);
+    let mut server = with_side_provider(&side, code, &[]);
     let frames = server.run("go");
     let ends = of_type(&frames, "tool_execution_end");
     let result = &ends[0]["result"];
@@ -357,5 +362,46 @@ fn scripts_run_classifiers_and_image_models() {
     assert_eq!(sent, [("/v1/systemone", "Bearer side-key"), ("/api/chat/completions", "Bearer side-key")]);
     assert_eq!(requests[0].2["questions"]["rude"]["type"], "noul");
     drop(requests);
+    server.finishes();
+}
+
+/// A script that asks a classifier by `judge()`.
+fn judging(code: &str) -> String {
+    format!(
+        "const jev = await models.getModelOfType('classifier', 'typesafe', 'jev-latest');\n\
+         const question = {{ type: 'bool', instructions: 'Rude?', criteria: {{ true: 'yes', false: 'no' }} }};\n\
+         const judge = () => models.classify(jev, {{ state: {{ text: 'Hi' }}, questions: {{ rude: question }} }});\n\
+         {code}"
+    )
+}
+
+#[test]
+fn aborted_script_costs_what_it_used() {
+    let (side, _) = side_provider();
+    let code = judging("await judge(); await tools.bash({ command: 'sleep 60' })");
+    let mut server = with_side_provider(&side, &code, &[]);
+    server.send(json!({ "type": "prompt", "message": "go" }));
+    server.until(|frame| frame["type"] == "tool_execution_start" && frame["parentToolCallId"].is_string());
+    server.send(json!({ "type": "abort" }));
+    let frames = server.until_type("agent_settled");
+    let ends = of_type(&frames, "message_end");
+    let result = ends.iter().find(|end| end["message"]["role"] == "toolResult").unwrap();
+    assert_eq!(result["message"]["usage"]["totalTokens"], 100, "{result}");
+    server.finishes();
+}
+
+#[test]
+fn script_behind_a_limit_is_cancelled() {
+    let (side, _) = side_provider();
+    let options = ["--max-cost", "0.000000001"];
+    let mut server = with_side_provider(&side, &judging("for (;;) await judge()"), &options);
+    server.send(json!({ "type": "prompt", "message": "go" }));
+    let frames = server.until_type("extension_ui_request");
+    let end = of_type(&frames, "tool_execution_end")[0];
+    assert_eq!(end["isError"], true, "{end}");
+    assert!(end["result"]["usage"]["totalTokens"].as_u64() >= Some(100), "{end}");
+    let asked = frames.last().unwrap();
+    server.send(json!({ "type": "extension_ui_response", "id": asked["id"], "cancelled": true }));
+    server.until_type("agent_settled");
     server.finishes();
 }

@@ -2,7 +2,8 @@
 //!
 //! Before each request of a run it is looked what was spent. At a limit the run pauses: the host is asked whether it goes
 //! on, with as much again, or ends. So at most one answer goes beyond a limit. Without a host that answers (its input has
-//! ended, the dialog was cancelled) the run ends. The time in which the host is asked does not count.
+//! ended, the dialog was cancelled) the run ends. The time in which the host is asked does not count. A tool that tells of what
+//! it uses, and goes on behind a limit, is cancelled.
 
 use crate::{
     activity::Next,
@@ -10,7 +11,7 @@ use crate::{
     run::state::{EarlyEnd, Phase, Run},
 };
 use pi_rpc_protocol::{
-    AgentMessage, RpcExtensionUIRequest, RpcExtensionUIResponse, SelectRequest, errors, texts,
+    AgentMessage, RpcExtensionUIRequest, RpcExtensionUIResponse, SelectRequest, Usage, errors, texts,
 };
 use pi_rpc_session::totals;
 use serde::{Deserialize, Serialize};
@@ -210,6 +211,11 @@ impl Budget {
     }
 }
 
+/// The dollars of a usage.
+pub fn dollars(usage: &Usage) -> f64 {
+    usage.cost.total.as_f64().unwrap_or_default()
+}
+
 impl Engine {
     /// Begins the budget of a prompt's run.
     pub(crate) fn begin_budget(&mut self) {
@@ -234,10 +240,23 @@ impl Engine {
         self.budget.start(self.now.monotonic);
     }
 
-    /// What the session has spent.
+    /// Notes what the tool of a call says that it has used so far. Returns whether it goes on: it has said the same before.
+    pub(crate) fn note_tool_usage(&mut self, at: usize, usage: Option<&Usage>) -> bool {
+        let (Some(slot), Some(usage)) = (self.slot(at), usage) else { return false };
+        let before = slot.used.replace(usage.clone());
+        before.as_ref().map_or(0.0, dollars) >= dollars(usage)
+    }
+
+    /// What the session has spent, with what tools that run have used.
     fn spent(&self) -> Spent {
         let totals = self.store.session.tree().totals();
-        Spent { dollars: totals.cost, turns: totals.assistant, time: self.budget.time(self.now.monotonic) }
+        let running = self.activity.batch().into_iter().flat_map(|batch| &batch.calls);
+        let used: f64 = running.filter_map(|slot| slot.used.as_ref()).map(dollars).sum();
+        Spent {
+            dollars: totals.cost + used,
+            turns: totals.assistant,
+            time: self.budget.time(self.now.monotonic),
+        }
     }
 
     /// What the open run has spent, and its session.

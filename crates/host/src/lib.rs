@@ -107,6 +107,7 @@ mod socket_file;
 mod stored_commands;
 mod tls;
 mod token_file;
+mod tool_spending;
 mod transports;
 mod unix_clients;
 mod watcher;

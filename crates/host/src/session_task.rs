@@ -15,6 +15,7 @@ use super::{
         Attach, Attached, ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits,
         SessionRequest,
     },
+    tool_spending::ToolSpending,
     watcher::{ClientId, WatcherMessage},
 };
 use pi_rpc_engine::{Input, WaitingRun};
@@ -79,6 +80,7 @@ struct SessionTask {
     is_stopping: bool,
     /// Whether an answer has cost money since that was last looked at.
     has_spent: bool,
+    spending: ToolSpending,
     /// Whether it goes on from its file once it has stopped.
     is_resumable: bool,
 }
@@ -161,6 +163,7 @@ impl SessionTask {
             unserved_bytes: 0,
             is_stopping: false,
             has_spent: false,
+            spending: ToolSpending::default(),
             is_resumable: false,
         })
     }
@@ -270,6 +273,7 @@ impl SessionTask {
             clients,
             owner,
             has_spent,
+            spending,
             outlet,
             left,
             waiting_file,
@@ -286,7 +290,7 @@ impl SessionTask {
         let mut notices = Vec::new();
         let mut emit = |emission: Emission| {
             notices.extend(notice(&emission, dialect.base()));
-            if let Some(dollars) = METRICS.observe(&emission) {
+            if let Some(dollars) = spending.further(&emission, METRICS.observe(&emission)) {
                 owner.spend(dollars, wall_ms());
                 *has_spent = true;
             }

@@ -1,7 +1,7 @@
 //! The tool calls of one assistant message, and the stage of each.
 
 use crate::io::CallId;
-use pi_rpc_protocol::{AgentToolResult, JsonObject, NestedCall, ToolCall, ToolResultMessage};
+use pi_rpc_protocol::{AgentToolResult, JsonObject, NestedCall, ToolCall, ToolResultMessage, Usage};
 use std::time::Duration;
 
 /// The calls of the open turn.
@@ -35,6 +35,8 @@ pub struct CallSlot {
     pub began: Option<Duration>,
     /// How many milliseconds its tool took.
     pub took: Option<u64>,
+    /// What its tool says that it has used so far of models.
+    pub used: Option<Usage>,
     /// The arguments after the `prepare_arguments` hook.
     pub prepared: Option<JsonObject>,
     /// The arguments to run with, after the `tool_call` hook.
@@ -79,6 +81,7 @@ impl CallSlot {
             stage: CallStage::Waiting,
             began: None,
             took: None,
+            used: None,
             prepared: None,
             changed: None,
             nesting: None,

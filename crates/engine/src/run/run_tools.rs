@@ -12,6 +12,7 @@
 //! when all have ended. A message that was cut off has its results one by one all the same.
 
 use crate::{
+    budget::dollars,
     core::Engine,
     extensions::hook::Hook,
     io::CallId,
@@ -57,19 +58,23 @@ impl Engine {
 
     /// Emits progress of a tool.
     pub(crate) fn tool_progress(&mut self, call: CallId, partial_result: AgentToolResult) {
-        let ending = self.activity.run().is_none_or(Run::ends_early);
         // Progress of a tool of an action is not emitted.
-        let Some(&ToolContinuation::Call(at)) = self.requests.tools.get(&call).filter(|_| !ending) else {
+        let Some(&ToolContinuation::Call(at)) = self.requests.tools.get(&call) else { return };
+        let goes_on = self.note_tool_usage(at, partial_result.usage.as_ref());
+        if self.activity.run().is_none_or(Run::ends_early) {
             return;
-        };
-        let Some(call) = self.batch().map(|batch| batch.calls[at].call.clone()) else { return };
+        }
+        let Some(tool_call) = self.batch().map(|batch| batch.calls[at].call.clone()) else { return };
         self.emit_event(ToolExecutionUpdateEvent {
-            tool_call_id: call.id,
-            tool_name: call.name,
-            args: call.arguments,
+            tool_call_id: tool_call.id,
+            tool_name: tool_call.name,
+            args: tool_call.arguments,
             partial_result,
             parent_tool_call_id: self.outer_call_id(at),
         });
+        if goes_on && self.reached_limit().is_some() {
+            self.cancel_extension_call(call);
+        }
     }
 
     /// Ends a call whose result no hook changes any more.
@@ -371,8 +376,11 @@ impl Engine {
     }
 
     /// `tool_execution_end` and, right behind it or when all calls have ended, the result message.
-    pub(crate) fn emit_call_end(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
+    pub(crate) fn emit_call_end(&mut self, at: usize, mut result: AgentToolResult, is_error: bool) {
         let Some(slot) = self.slot(at) else { return };
+        // An aborted tool has used what it has used.
+        let used = slot.used.take().filter(|used| used.total_tokens > 0 || dollars(used) > 0.0);
+        result.usage = result.usage.or(used);
         let (call, duration_ms) = (slot.call.clone(), slot.took);
         slot.stage = CallStage::Emitted(result.clone(), is_error);
         let ended = self.is_nested(at).then(|| result.clone());

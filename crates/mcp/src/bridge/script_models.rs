@@ -67,6 +67,18 @@ impl ModelCalls {
         }
     }
 
+    /// What a script has used so far, which is nothing before its first request has ended; `None`: it has sent none.
+    pub(super) fn used(&self) -> Option<Usage> {
+        let nothing = || {
+            let none = json!({
+                "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+                "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 },
+            });
+            serde_json::from_value(none).ok()
+        };
+        self.usage.clone().or_else(|| nothing().filter(|_| self.count > 0))
+    }
+
     /// Cancels the requests.
     pub(super) fn cancel(&mut self) {
         self.running.abort_all();
@@ -192,8 +204,20 @@ impl RunningScript {
             call.record.cost = usage.map(|usage| usage.cost.total);
             call.record.end(error.is_some(), error.as_deref().unwrap_or_default());
         }
+        // An abort, and a limit that is reached, count what was used.
         self.report().await;
+        if self.calls.iter().any(CallInScript::is_open_request) {
+            // The same usage again: the script goes on.
+            self.report().await;
+        }
         sandbox.answer(id, Ok(Some(value))).await;
+    }
+}
+
+impl CallInScript {
+    /// Whether it is a request to a model that has not ended.
+    fn is_open_request(&self) -> bool {
+        self.action.is_none() && self.record.took.is_none()
     }
 }
 

@@ -394,6 +394,7 @@ impl RunningScript {
         let partial_result = AgentToolResult {
             content: Vec::new(),
             details: Some(self.details()),
+            usage: self.models.as_ref().and_then(ModelCalls::used),
             ..AgentToolResult::from("")
         };
         self.output.send(ExtensionToolUpdate { id: self.call.id.clone(), partial_result }).await;
