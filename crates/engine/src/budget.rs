@@ -2,8 +2,8 @@
 //!
 //! Before each request of a run it is looked what was spent. At a limit the run pauses: the host is asked whether it goes
 //! on, with as much again, or ends. So at most one answer goes beyond a limit. Without a host that answers (its input has
-//! ended, the dialog was cancelled) the run ends. The time in which the host is asked does not count. A tool that tells of what
-//! it uses, and goes on behind a limit, is cancelled.
+//! ended, the dialog was cancelled) the run ends. The time in which the host is asked does not count. What a tool that
+//! runs says that it has used counts at once.
 
 use crate::{
     activity::Next,
@@ -240,11 +240,11 @@ impl Engine {
         self.budget.start(self.now.monotonic);
     }
 
-    /// Notes what the tool of a call says that it has used so far. Returns whether it goes on: it has said the same before.
-    pub(crate) fn note_tool_usage(&mut self, at: usize, usage: Option<&Usage>) -> bool {
-        let (Some(slot), Some(usage)) = (self.slot(at), usage) else { return false };
-        let before = slot.used.replace(usage.clone());
-        before.as_ref().map_or(0.0, dollars) >= dollars(usage)
+    /// Notes what the tool of a call says that it has used so far.
+    pub(crate) fn note_tool_usage(&mut self, at: usize, usage: Option<&Usage>) {
+        if let (Some(slot), Some(usage)) = (self.slot(at), usage) {
+            slot.used = Some(usage.clone());
+        }
     }
 
     /// What the session has spent, with what tools that run have used.

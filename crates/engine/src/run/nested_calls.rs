@@ -221,21 +221,16 @@ impl Engine {
                 _ if self.requests.host_tools.values().any(|other| *other == call) => {
                     self.cancel_host_call(call, &name);
                 }
-                Some(ToolOwner::Extension(_)) => self.cancel_extension_call(call),
+                Some(ToolOwner::Extension(_)) => self.with_extensions(|host, context| {
+                    let is_it = |kind: &RequestKind| matches!(kind, RequestKind::Tool(of) if *of == call);
+                    host.cancel_requests(is_it, CANCEL_TIMEOUT, context);
+                }),
                 _ => self.push(Output::CancelTool(call)),
             }
         }
         // As if the host had not consented.
         self.with_extensions(|host, context| {
             host.close_dialogs(|dialog| matches!(dialog.owner, DialogOwner::Call(of) if of == at), context);
-        });
-    }
-
-    /// Cancels a call that the tool of an extension runs. Its end still comes.
-    pub(crate) fn cancel_extension_call(&mut self, call: CallId) {
-        self.with_extensions(|host, context| {
-            let is_it = |kind: &RequestKind| matches!(kind, RequestKind::Tool(of) if *of == call);
-            host.cancel_requests(is_it, CANCEL_TIMEOUT, context);
         });
     }
 

@@ -60,7 +60,7 @@ impl Engine {
     pub(crate) fn tool_progress(&mut self, call: CallId, partial_result: AgentToolResult) {
         // Progress of a tool of an action is not emitted.
         let Some(&ToolContinuation::Call(at)) = self.requests.tools.get(&call) else { return };
-        let goes_on = self.note_tool_usage(at, partial_result.usage.as_ref());
+        self.note_tool_usage(at, partial_result.usage.as_ref());
         if self.activity.run().is_none_or(Run::ends_early) {
             return;
         }
@@ -72,9 +72,6 @@ impl Engine {
             partial_result,
             parent_tool_call_id: self.outer_call_id(at),
         });
-        if goes_on && self.reached_limit().is_some() {
-            self.cancel_extension_call(call);
-        }
     }
 
     /// Ends a call whose result no hook changes any more.

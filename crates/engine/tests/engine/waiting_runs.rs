@@ -95,7 +95,7 @@ impl World {
 const NOW: Now = Now { monotonic: Duration::ZERO, wall: 0 };
 
 #[test]
-fn answer_behind_the_disk_is_no_open_question() {
+fn unwritten_answer_is_no_open_question() {
     let mut world = World::new();
     world.host(json!({ "id": "p", "type": "prompt", "message": "go" }));
     let asked = world.said.iter().find(|frame| frame["type"] == "extension_ui_request").expect("a question");

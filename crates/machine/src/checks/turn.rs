@@ -378,7 +378,7 @@ impl Turn {
         let late = spoken.may(|record| {
             record.results_together && record.unstarted_calls != DialectUnstartedCalls::OneText
         });
-        let lacks = |call: &&TurnCall| !call.answered && !(late && !call.started);
+        let lacks = |call: &&TurnCall| !call.answered && (call.started || !late);
         let missing = self.calls.iter().find(lacks);
         let complete = missing.is_none();
         found.with_cause(self.completed, |found| {

@@ -204,20 +204,9 @@ impl RunningScript {
             call.record.cost = usage.map(|usage| usage.cost.total);
             call.record.end(error.is_some(), error.as_deref().unwrap_or_default());
         }
-        // An abort, and a limit that is reached, count what was used.
+        // An abort counts what was used.
         self.report().await;
-        if self.calls.iter().any(CallInScript::is_open_request) {
-            // The same usage again: the script goes on.
-            self.report().await;
-        }
         sandbox.answer(id, Ok(Some(value))).await;
-    }
-}
-
-impl CallInScript {
-    /// Whether it is a request to a model that has not ended.
-    fn is_open_request(&self) -> bool {
-        self.action.is_none() && self.record.took.is_none()
     }
 }
 

@@ -810,7 +810,8 @@ class BranchSummaryMessage(Frame):
     summary: str
     """Text of the summary."""
     from_id: str | None = None
-    """Id of the entry at which the branch was left; at the very beginning `root`, in pi 1 null."""
+    """Id of the entry at which the branch was left: in pi 1 its last one, elsewhere the one that the summary
+    follows; `root` for none."""
     timestamp: Timestamp
 
 
@@ -982,7 +983,8 @@ class BranchSummaryEntry(Frame):
     timestamp: str
     """Time at which the entry was written: ISO 8601 in UTC with milliseconds."""
     from_id: str | None = None
-    """Id of the entry at which the branch was left; at the very beginning `root`, in pi 1 null."""
+    """Id of the entry at which the branch was left: in pi 1 its last one, elsewhere the one that the summary
+    follows; `root` for none."""
     summary: str
     """Text of the summary."""
     details: Any = None

@@ -298,7 +298,9 @@ DIALECT = Dialect(
                 Effect("reset", ["sessionName"], when=("data.cancelled", ["false"])),
                 Effect("forget", ["sessionId"], when=("data.cancelled", ["false"])),
                 Effect("forget", ["sessionFile"], when=("data.cancelled", ["false"])),
+                Effect("forget", ["model"], when=("data.cancelled", ["false"])),
                 Effect("forget", ["thinkingLevel"], when=("data.cancelled", ["false"])),
+                Effect("forget", ["thinkingLevels"], when=("data.cancelled", ["false"])),
             ],
             "set_model": [
                 Effect("set", ["model"], value="data"),

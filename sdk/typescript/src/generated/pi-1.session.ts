@@ -155,7 +155,9 @@ export const TABLES: Tables = {
         {"when":{"field":"data.cancelled","is":["false"]},"effect":"reset","members":["sessionName"]},
         {"when":{"field":"data.cancelled","is":["false"]},"effect":"forget","members":["sessionId"]},
         {"when":{"field":"data.cancelled","is":["false"]},"effect":"forget","members":["sessionFile"]},
+        {"when":{"field":"data.cancelled","is":["false"]},"effect":"forget","members":["model"]},
         {"when":{"field":"data.cancelled","is":["false"]},"effect":"forget","members":["thinkingLevel"]},
+        {"when":{"field":"data.cancelled","is":["false"]},"effect":"forget","members":["thinkingLevels"]},
       ],
       set_model: [
         {"effect":"set","members":["model"],"value":"data"},
