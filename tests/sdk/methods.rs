@@ -49,7 +49,7 @@ const METHODS: [Method; 23] = [
     },
     Method { rust: Err("`spawn` returns the events"), python: Ok("events"), typescript: Ok("events") },
     Method { rust: Ok("prompt_with"), python: Err(FIELDS_OF_PROMPT), typescript: Err(FIELDS_OF_PROMPT) },
-    Method { rust: TYPED_CALL, python: Ok("start_prompt"), typescript: Ok("sendPrompt") },
+    Method { rust: Ok("send_prompt"), python: Ok("start_prompt"), typescript: Ok("sendPrompt") },
     Method {
         rust: Ok("with_timeout"),
         python: Err("`timeout` of each method"),

@@ -40,9 +40,9 @@ struct UnjudgedAnswer {
     model: String,
     api: String,
     level: Option<ThinkingLevel>,
-    /// The frame of the answer.
     /// The frame of the prompt of its run: its request may be as old.
     since: u64,
+    /// The frame of the answer.
     frame: u64,
 }
 
