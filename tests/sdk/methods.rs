@@ -18,8 +18,6 @@ const fn same(rust: &'static str, python: &'static str, typescript: &'static str
     Method { rust: Ok(rust), python: Ok(python), typescript: Ok(typescript) }
 }
 
-/// A client of Rust sends every command by `call`, whose argument is the command's own type.
-const TYPED_CALL: Result<&str, &str> = Err("`call` takes the command's type");
 /// The command has no text of its own in these clients: `call` with its fields.
 const FIELDS_OF_PROMPT: &str = "`prompt` takes all fields";
 

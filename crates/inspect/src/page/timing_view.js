@@ -68,9 +68,10 @@ export class TimingView {
 
   /** @param {McpServer} server */
   serverRow(server) {
-    const { errorRecord, lastError = "" } = server;
-    const error = typeof errorRecord !== "number" ? visiblePlainText(lastError)
-      : button(visiblePlainText(lastError), () => this.inspection.select(errorRecord, "timing"), { class: "link" });
+    const { errorRecord } = server;
+    const text = visiblePlainText(server.lastError ?? "");
+    const error = typeof errorRecord !== "number" ? text
+      : button(text, () => this.inspection.select(errorRecord, "timing"), { class: "link" });
     const state = server.reachedBy ? `${server.state}, reached by ${server.reachedBy}` : server.state;
     return [visiblePlainText(server.name), visiblePlainText(state), visiblePlainText(server.tools.join(", ")), formatCount(server.calls),
       formatCount(server.failed), error];
