@@ -29,7 +29,7 @@
 //! additions of this project that `schema/multi_session.json` marks as such.
 //!
 //! ```
-//! use pi_rpc_host::{Principal, Resumption, SessionLimits, line_channels, start_session};
+//! use pi_rpc_host::{Principal, Resumption, SessionLimits, SessionSinks, Unattended, line_channels, start_session};
 //! # use pi_rpc_server::{LoginAccess, ModelLibrary, SessionOptions, ToolEnvironment};
 //! # fn options() -> Result<SessionOptions, Box<dyn std::error::Error>> {
 //! #     let (dialect, directory) = (pi_rpc_protocol::Dialect::Pi, std::env::temp_dir());
