@@ -155,7 +155,7 @@ fn script_is_saved_and_run_again() {
         page.value("document.querySelector('[name=dir]').value = 'in'");
         page.value("document.querySelector('#frame-filters').requestSubmit()");
         page.until(&format!(
-            "document.querySelector('#frame-count').textContent.startsWith('{} of')",
+            "document.querySelector('#frame-count').textContent.startsWith('{} rows of')",
             2 * times
         ));
     }
