@@ -3,6 +3,7 @@
 //! [`parse`] makes [`HostOptions`] of a command line; `values` reads single values; [`HELP`] is the text of `--help`.
 
 mod budgets;
+mod dialects;
 mod help;
 mod values;
 
@@ -21,6 +22,9 @@ use values::{
     seed, session_id, session_name, sync, text, tool_list, unattended,
 };
 
+pub use dialects::{
+    DEFAULT_DIALECT, default_dialect, has_logins, implied_dialect, program_dialect, with_logins,
+};
 pub use help::{HELP, HelpOption, help_groups, help_options};
 
 /// The options that take something away from a session. A misspelt one is refused: ignored, it would leave all of it.
@@ -562,54 +566,6 @@ pub const HOST_OPTIONS: [&str; 7] =
 /// Whether a word is an option that only pi's command line has.
 pub fn is_host_option(word: &str) -> bool {
     HOST_OPTIONS.contains(&word) || word.starts_with("--mode=") || word.starts_with("--list-models=")
-}
-
-/// The dialect where nothing names one: that of the pi which npm installs.
-pub const DEFAULT_DIALECT: Dialect = Dialect::Pi1;
-
-/// The dialect of `PI_RPC_DIALECT`, else of the name that the binary was started by, else [`DEFAULT_DIALECT`].
-pub fn default_dialect(started_as: Option<&OsString>) -> Result<Dialect, Refusal> {
-    Ok(implied_dialect(started_as)?.unwrap_or(DEFAULT_DIALECT))
-}
-
-/// The dialect of `PI_RPC_DIALECT`, else of the name that the binary was started by.
-pub fn implied_dialect(started_as: Option<&OsString>) -> Result<Option<Dialect>, Refusal> {
-    if let Ok(name) = std::env::var("PI_RPC_DIALECT")
-        && !name.is_empty()
-    {
-        return dialect(&name)
-            .map(Some)
-            .map_err(|Refusal(text, status)| Refusal(format!("PI_RPC_DIALECT: {text}"), status));
-    }
-    Ok(program_dialect(started_as))
-}
-
-/// The dialect of the original whose name the binary was started by.
-pub fn program_dialect(started_as: Option<&OsString>) -> Option<Dialect> {
-    let stem = std::path::Path::new(started_as?).file_stem()?.to_str()?;
-    Dialect::ALL.into_iter().find(|dialect| dialect.record().started_as.contains(&stem))
-}
-
-/// The end of the names of dialects with logins.
-const LOGINS: &str = "@login";
-
-/// Whether a host can log its user in by this dialect.
-pub fn has_logins(dialect: Dialect) -> bool {
-    dialect.as_str().ends_with(LOGINS)
-}
-
-/// The dialect with logins that extends `dialect`.
-pub fn with_logins(dialect: Dialect) -> Result<Dialect, Refusal> {
-    if has_logins(dialect) {
-        return Ok(dialect);
-    }
-    Dialect::parse(&format!("{dialect}{LOGINS}")).ok_or_else(|| {
-        let known = Dialect::ALL.into_iter().filter_map(|known| known.as_str().strip_suffix(LOGINS));
-        let known: Vec<&str> = known.collect();
-        let text =
-            format!("--wire-login: {dialect} has no logins; expected --dialect {}", known.join(" or "));
-        Refusal(text, super::USAGE)
-    })
 }
 
 #[cfg(test)]

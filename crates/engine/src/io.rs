@@ -140,7 +140,7 @@ pub enum Input {
         /// Whether a stored permission covers it.
         is_covered: bool,
     },
-    /// Denies the permissions that are asked for: nobody is there.
+    /// Answers all open permission questions with no, as the host does after a while without clients.
     DenyQuestions,
     /// The outstanding [`Output::Store`] has completed.
     Stored,

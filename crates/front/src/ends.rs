@@ -126,7 +126,7 @@ impl RunEnds {
     }
 }
 
-/// Whether the success of a retry is told within the run that has succeeded.
+/// Whether a dialect sends the `auto_retry_end` of a retry that succeeded before its run ends, not behind it.
 fn tells_success_within(base: Base) -> bool {
     let rows = Event::AutoRetryEnd.fires().iter();
     let mut rows = rows.filter(|row| row.only.is_none_or(|only| base.is_in(only)));

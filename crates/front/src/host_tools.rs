@@ -219,7 +219,7 @@ impl Front {
         }
     }
 
-    /// The end of a tool, before it is told: a call that is still open was given up.
+    /// Closes the client's call for a tool that has ended. The client is told to cancel it, if it has not answered.
     pub(crate) fn end_host_call(&mut self, tool_call_id: &str, out: &mut Output) {
         let HostTools { calls, started, .. } = &mut self.host_tools;
         started.retain(|id| id != tool_call_id);

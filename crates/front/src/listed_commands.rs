@@ -17,7 +17,8 @@ pub const COMPUTED: [Event; 1] = [Event::AvailableCommandsUpdate];
 /// The command of a client whose dialect announces slash commands.
 const LIST: RpcCommandKind = RpcCommandKind::GetAvailableCommands;
 
-/// The server's command that lists what the client's dialect announces; `None`: the server announces it, or nobody does.
+/// The command by which the front asks the server for slash commands, to announce them to the client; `None`: the server announces
+/// them itself, or the client's dialect does not have the event.
 pub fn list_command(server: Base, client: Base) -> Option<RpcCommandKind> {
     let announces = |base: Base| COMPUTED.iter().all(|event| Kind::Event(*event).is_in(base));
     let is_bridged = announces(client) && !announces(server);

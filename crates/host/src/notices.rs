@@ -1,6 +1,6 @@
-//! What is told of sessions to whoever is not connected: that a run is done, and that a question waits.
+//! Notices for programs without a connection: a run is done, a question waits.
 //!
-//! A process is one host, so that there is one taker. Nothing that a session says is in a notice.
+//! A process is one host, so there is one receiver, the webhook. A notice has ids and a time, no text of the session.
 
 use super::metrics::METRICS;
 use pi_rpc_server::wall_ms;
@@ -40,12 +40,12 @@ pub fn take_notices() -> Option<mpsc::Receiver<SessionNotice>> {
     TAKER.set(sender).is_ok().then_some(taken)
 }
 
-/// Whether anybody takes notices.
+/// Whether there is a receiver.
 pub fn are_taken() -> bool {
     TAKER.get().is_some()
 }
 
-/// Tells whoever takes notices.
+/// Queues a notice for the receiver, if there is one.
 pub fn tell(kind: NoticeKind, session: &str, durable_session: String) {
     let Some(taker) = TAKER.get() else { return };
     let notice = SessionNotice { kind, session: session.to_owned(), durable_session, at: wall_ms() };

@@ -1,6 +1,6 @@
 //! Another's program whose sessions clients of this host use: how it is started, and who may not have one.
 //!
-//! Nothing of this program keeps it within folders, models or tools, so whoever has such a limit gets no session of it.
+//! The host cannot hold that program to folders, models or tools. So a token with `roots`, `models` or `tools` gets no session of it.
 
 use super::{
     file_owners::FileOwners,

@@ -16,6 +16,7 @@ use super::{
     session_clients::{AttachedClient, SessionClients},
     session_handle::{
         ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits, SessionRequest,
+        TaskChannels,
     },
     watcher::{ClientId, WatcherMessage},
 };
@@ -41,11 +42,8 @@ use tokio::{
 };
 use tracing::Instrument as _;
 
-/// Lines of clients that wait for the session.
-const LINE_CAPACITY: usize = 64;
-
-/// Requests of connections that wait for the session.
-const REQUEST_CAPACITY: usize = 16;
+/// Commands that the server may leave without an answer.
+const MAX_OUTSTANDING: usize = 4096;
 
 /// The client of commands that the host itself gives.
 const NO_CLIENT: ClientId = 0;
@@ -131,25 +129,12 @@ pub fn start(
         has_spent: false,
         is_stopping: false,
     });
-    let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
-    let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
-    let (info, known) = watch::channel(session.info());
-    let (serves, is_served) = watch::channel(false);
-    let (ended, is_ended) = watch::channel(None);
-    let handle = SessionHandle {
-        id,
-        owner,
-        dialect,
-        max_frame: limits.max_frame,
-        lines,
-        requests,
-        info: known,
-        serves: is_served,
-        ended: is_ended,
-    };
+    let (handle, channels) = SessionHandle::new(id, owner, dialect, limits.max_frame, session.info());
+    // A span of the highest level is there whatever is logged.
     let span = tracing::error_span!("session", id = %handle.id);
     let work = async move {
-        let ending = session.run(received_lines, received_requests, (&info, &serves)).await;
+        let TaskChannels { lines, requests, info, serves, ended } = channels;
+        let ending = session.run(lines, requests, (&info, &serves)).await;
         ended.send_replace(Some(ending));
     };
     tokio::spawn(work.instrument(span));
@@ -362,12 +347,12 @@ impl OtherSession {
         }
     }
 
-    /// Notes whose the file is that the session writes now.
-    fn claim(&self, state: &SessionState) {
+    /// Notes whose the file is that the session writes now. One of another owner ends the session.
+    fn claim(&mut self, state: &SessionState) {
         let known = self.state.as_ref().and_then(|state| state.session_file.as_ref());
         let Some(file) = state.session_file.as_ref().filter(|file| known != Some(*file)) else { return };
         if let Err(error) = self.files.claim_new(Path::new(file)) {
-            tracing::error!("the file of the session: {}", error.text());
+            self.server.fail(format!("the file of the session: {}", error.text()));
         }
     }
 
@@ -393,6 +378,10 @@ impl OtherSession {
         if let Some(refusal) = self.refusal(&input, &principal) {
             input = Input::BadLine(refusal);
         }
+        self.name_permitted_path(&mut input);
+        if self.ids.outstanding() >= MAX_OUTSTANDING {
+            return self.server.fail(format!("it has not answered {MAX_OUTSTANDING} commands"));
+        }
         self.ids.assign(&mut input, client);
         match input {
             Input::Frame(frame) => self.pass_to_server(&frame),
@@ -408,6 +397,15 @@ impl OtherSession {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Names the very file that was checked: the server may read `~` and addresses in a path.
+    fn name_permitted_path(&self, input: &mut Input) {
+        if let Input::Frame(frame) = input
+            && let Inbound::Command(RpcCommand::SwitchSession(it)) = &mut **frame
+        {
+            it.session_path = self.directory.join(&it.session_path).to_string_lossy().into_owned();
         }
     }
 
@@ -477,7 +475,7 @@ impl OtherSession {
             principal.limits.check_other_server()?;
             principal.check_command(command, &place, Instant::now())?;
             if let RpcCommand::SwitchSession(it) = command {
-                // The server opens whatever it is told to.
+                // The program does not check whose session the file is.
                 let path = self.directory.join(&it.session_path);
                 self.files.permit(&path)?;
                 self.files.refuse_noted(&path)?;

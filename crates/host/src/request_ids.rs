@@ -59,6 +59,11 @@ impl RequestIds {
         }
     }
 
+    /// How many commands have not been responded to.
+    pub fn outstanding(&self) -> usize {
+        self.known.len().saturating_sub(self.answered.len())
+    }
+
     /// Whether an id was given here.
     pub fn is_ours(id: &str) -> bool {
         id.starts_with(PREFIX)

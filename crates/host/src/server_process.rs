@@ -96,7 +96,7 @@ impl ServerProcess {
         self.unwritten.extend_from_slice(bytes);
     }
 
-    /// Ends the server for this reason; [`next`](Self::next) says so.
+    /// Notes why the program is to be ended; the next call of [`next`](Self::next) returns that reason.
     pub fn fail(&mut self, reason: String) {
         self.fault.get_or_insert(reason);
     }

@@ -135,6 +135,55 @@ pub struct SessionHandle {
     pub ended: watch::Receiver<Option<SessionEnd>>,
 }
 
+/// The task's ends of the channels of a [`SessionHandle`].
+pub struct TaskChannels {
+    /// Lines of clients.
+    pub lines: mpsc::Receiver<ClientLine>,
+    /// Requests of connections.
+    pub requests: mpsc::Receiver<SessionRequest>,
+    /// What the session is.
+    pub info: watch::Sender<SessionInfo>,
+    /// Whether commands are served.
+    pub serves: watch::Sender<bool>,
+    /// The end of the session.
+    pub ended: watch::Sender<Option<SessionEnd>>,
+}
+
+/// Lines of clients that wait for the session.
+const LINE_CAPACITY: usize = 64;
+
+/// Requests of connections that wait for the session.
+const REQUEST_CAPACITY: usize = 16;
+
+impl SessionHandle {
+    /// The handle of a session that begins, and the channels of its task.
+    pub fn new(
+        id: String,
+        owner: Arc<Principal>,
+        dialect: Dialect,
+        max_frame: usize,
+        info: SessionInfo,
+    ) -> (Self, TaskChannels) {
+        let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
+        let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
+        let (info, known) = watch::channel(info);
+        let (serves, is_served) = watch::channel(false);
+        let (ended, is_ended) = watch::channel(None);
+        let handle = Self {
+            id,
+            owner,
+            dialect,
+            max_frame,
+            lines,
+            requests,
+            info: known,
+            serves: is_served,
+            ended: is_ended,
+        };
+        (handle, TaskChannels { lines: received_lines, requests: received_requests, info, serves, ended })
+    }
+}
+
 /// Limits of what a session takes.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionLimits {

@@ -13,7 +13,7 @@ use super::{
     session_clients::{AttachedClient, SessionClients},
     session_handle::{
         Attach, Attached, ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits,
-        SessionRequest,
+        SessionRequest, TaskChannels,
     },
     tool_spending::ToolSpending,
     watcher::{ClientId, WatcherMessage},
@@ -33,12 +33,6 @@ use tokio::sync::{mpsc, watch};
 use tracing::Instrument as _;
 pub use waiting::SessionSinks;
 use waiting::{forget_waiting_run, may_begin_calls, note_waiting_run, notice, opens_dialog};
-
-/// Lines of clients that wait for the session.
-const LINE_CAPACITY: usize = 64;
-
-/// Requests of connections that wait for the session.
-const REQUEST_CAPACITY: usize = 16;
 
 /// Inputs that are handled in a row before other sessions get their turn.
 const MAX_BURST: usize = 64;
@@ -97,27 +91,12 @@ pub fn start(
     let (dialect, max_queue) = (options.dialect, options.limits.queue as u64);
     let task = SessionTask::new(id.clone(), options, limits, owner.clone(), resumption, sinks);
     let directory = task.directory.clone();
-    let (lines, received_lines) = mpsc::channel(LINE_CAPACITY);
-    let (requests, received_requests) = mpsc::channel(REQUEST_CAPACITY);
-    let (info, known) = watch::channel(task.info(&directory));
-    let (serves, is_served) = watch::channel(false);
-    let (ended, is_ended) = watch::channel(None);
-    let handle = SessionHandle {
-        id,
-        owner,
-        dialect,
-        max_frame: limits.max_frame,
-        lines,
-        requests,
-        info: known,
-        serves: is_served,
-        ended: is_ended,
-    };
+    let (handle, channels) = SessionHandle::new(id, owner, dialect, limits.max_frame, task.info(&directory));
     // A span of the highest level is there whatever is logged.
     let span = tracing::error_span!("session", id = %task.id);
     let work = async move {
-        let ending =
-            task.run(received_lines, received_requests, max_queue, directory, (&info, &serves)).await;
+        let TaskChannels { lines, requests, info, serves, ended } = channels;
+        let ending = task.run(lines, requests, max_queue, directory, (&info, &serves)).await;
         ended.send_replace(Some(ending));
     };
     tokio::spawn(work.instrument(span));

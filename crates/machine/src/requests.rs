@@ -301,6 +301,10 @@ impl Requests {
         let mut lines = self.invalid_lines.iter();
         let place =
             lines.position(|line| error.id.is_none() || error.id == line.id).filter(|_| is_certain)?;
+        // Redaction masks the two differently, and keeps their lengths.
+        let is_other =
+            |line: &InvalidLine| line.kind.as_ref().is_some_and(|kind| kind.len() != error.command.len());
+        self.invalid_lines.get(place).filter(|line| is_other(line))?;
         let line = self.invalid_lines.remove(place)?;
         Some(StrayResponse {
             rule: Rule::RespCommand,

@@ -53,7 +53,7 @@ struct CompleteMessage {
 }
 
 /// What a frame has told of a compaction.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 struct ToldCompaction {
     /// The digest of the summary.
     summary: u64,
@@ -148,11 +148,16 @@ impl SessionFileCheck {
     }
 
     fn add_compaction(&mut self, result: &CompactionResult) {
-        self.compactions.push_back(ToldCompaction {
+        let told = ToldCompaction {
             summary: digest(&Value::from(result.summary.as_str())),
             first_kept: result.first_kept_entry_id.clone(),
             tokens_before: result.tokens_before,
-        });
+        };
+        // An event and a response may tell of the same one.
+        if self.compactions.back() == Some(&told) {
+            return;
+        }
+        self.compactions.push_back(told);
         if self.compactions.len() > MAX_MESSAGES {
             self.compactions.pop_front();
         }

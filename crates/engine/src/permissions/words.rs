@@ -3,7 +3,7 @@
 /// Programs whose second word says what they do, and the second words with which plain words run nothing else.
 const SUBCOMMANDS: [(&str, &[&str]); 9] = [
     ("apt", &["list", "search", "show"]),
-    ("brew", &["info", "list", "search"]),
+    ("brew", &["list", "search"]),
     ("cargo", &["bench", "build", "check", "clippy", "doc", "fmt", "test", "tree"]),
     ("dotnet", &["build", "test"]),
     (
@@ -131,7 +131,7 @@ pub fn begins_with(words: &[String], prefix: &[String]) -> bool {
     !prefix.is_empty() && self::prefix(words) == Some(prefix)
 }
 
-/// Whether the word is neither an option, nor an address, a setting or a toolchain: those say what else runs.
+/// Whether the word is neither an option, a file of options, an address, a setting nor a toolchain: those say what else runs.
 fn is_plain(word: &str) -> bool {
-    !word.is_empty() && !word.starts_with(['-', '+']) && !word.contains([':', '='])
+    !word.is_empty() && !word.starts_with(['-', '+', '@']) && !word.contains([':', '='])
 }

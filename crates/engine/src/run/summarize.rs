@@ -197,7 +197,7 @@ impl Engine {
     }
 }
 
-/// Whether an answer calls a tool, which nobody runs for a summary.
+/// Whether an answer calls a tool. Such an answer is no summary: the call is not executed, and its text is not whole.
 pub(crate) fn calls_tool(answer: &AssistantMessage) -> bool {
     answer.content.iter().any(|block| matches!(block, AssistantContent::ToolCall(_)))
 }

@@ -1,11 +1,9 @@
 //! Limits and deadlines of extensions, in virtual time.
 
-use pi_rpc_engine::{
-    Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionStorage, Setup, Toolbox,
-    limits::{Limits, MAX_UNSHOWN_DIALOGS},
-};
+use crate::bare_setup::bare_setup;
+use pi_rpc_engine::{Engine, Input, Now, Output, Setup, Toolbox, limits::MAX_UNSHOWN_DIALOGS};
 use pi_rpc_model::types::ToolSpec;
-use pi_rpc_protocol::{Dialect, Encoder, ThinkingLevel, ToExtension, read, read_line};
+use pi_rpc_protocol::{Dialect, Encoder, ToExtension, read, read_line};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -33,35 +31,8 @@ impl World {
     }
 
     fn set_up(mut adds: Value, change: impl FnOnce(&mut Setup)) -> Self {
-        let model = json!({
-            "id": "m", "name": "m", "api": "scripted", "provider": "lab", "baseUrl": "", "reasoning": false,
-            "input": ["text"], "contextWindow": 128_000, "maxTokens": 16_384,
-            "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 },
-        });
-        let model = serde_json::from_value(model).expect("a model");
-        let choice = ModelChoice { model, levels: vec![ThinkingLevel::Off], preferred: None, unusable: None };
-        let mut setup = Setup {
-            dialect: Dialect::Pi,
-            models: vec![choice],
-            start: 0,
-            chosen: false,
-            reloads_models: false,
-            scope: None,
-            level: None,
-            modes: Modes::of(Dialect::Pi),
-            limits: Limits::default(),
-            place: SessionStorage::in_memory("/work"),
-            session: None,
-            tools: Toolbox::new(Vec::new()),
-            system_prompt: "".into(),
-            extension_setup: ExtensionSetup {
-                extensions: vec![EXTENSION.to_owned()],
-                ..ExtensionSetup::default()
-            },
-            name: None,
-            seed: 1,
-            checked: true,
-        };
+        let mut setup = bare_setup();
+        setup.extension_setup.extensions = vec![EXTENSION.to_owned()];
         change(&mut setup);
         let engine = Engine::new(setup, Now { monotonic: Duration::ZERO, wall: 0 });
         let (said, told) = (Vec::new(), Vec::new());

@@ -1,6 +1,7 @@
 //! The engine in virtual time: worked sequences frame by frame, conversations at random, and its parts by themselves.
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)] // tests read files
 mod aborts;
+mod bare_setup;
 mod budgets;
 mod call_arguments;
 mod chains;

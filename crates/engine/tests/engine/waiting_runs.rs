@@ -1,11 +1,9 @@
 //! Which runs that wait for a permission another process could go on with.
 
-use pi_rpc_engine::{
-    Engine, ExtensionSetup, Input, ModelChoice, Modes, Now, Output, SessionStorage, Setup, Toolbox,
-    limits::Limits,
-};
+use crate::bare_setup::bare_setup;
+use pi_rpc_engine::{Engine, Input, Now, Output, Toolbox};
 use pi_rpc_model::types::{BlockStart, Finish, StreamEvent, ToolSpec};
-use pi_rpc_protocol::{Dialect, Encoder, ThinkingLevel, read_line};
+use pi_rpc_protocol::{Dialect, Encoder, read_line};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -19,35 +17,13 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let model = json!({
-            "id": "m", "name": "m", "api": "scripted", "provider": "lab", "baseUrl": "", "reasoning": false,
-            "input": ["text"], "contextWindow": 128_000, "maxTokens": 16_384,
-            "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 },
-        });
-        let model = serde_json::from_value(model).expect("a model");
-        let choice = ModelChoice { model, levels: vec![ThinkingLevel::Off], preferred: None, unusable: None };
         let (name, description) = ("bash".to_owned(), "Runs a command.".to_owned());
         let parameters = json!({ "type": "object" }).into();
         let bash = ToolSpec { name, description, parameters, exclusive: true, output: None };
-        let setup = Setup {
-            dialect: Dialect::Pi,
-            models: vec![choice],
-            start: 0,
-            chosen: false,
-            reloads_models: false,
-            scope: None,
-            level: None,
-            modes: Modes::of(Dialect::Pi),
-            limits: Limits::default(),
-            place: SessionStorage { folder: Some("/sessions".into()), ..SessionStorage::in_memory("/work") },
-            session: None,
-            tools: Toolbox::new(vec![bash]),
-            system_prompt: "".into(),
-            extension_setup: ExtensionSetup { confirm: vec!["bash".to_owned()], ..ExtensionSetup::default() },
-            name: None,
-            seed: 1,
-            checked: true,
-        };
+        let mut setup = bare_setup();
+        setup.place.folder = Some("/sessions".into());
+        setup.tools = Toolbox::new(vec![bash]);
+        setup.extension_setup.confirm = vec!["bash".to_owned()];
         let engine = Engine::new(setup, NOW);
         let mut world = Self { engine, encoder: Encoder::new(Dialect::Pi), said: Vec::new(), started: 0 };
         world.perform();

@@ -215,7 +215,6 @@ impl StateChecks {
         }
         if let RpcSuccess::GetState(state) = success {
             self.unknown_answer(&state.data, since, at, found);
-            self.known.note_start(&state.data);
             // What is known already is compared with that.
             let is_new = *self.known.members.slot(Member::Model).now() == Knowledge::Unknown;
             let models = self.known.members.models().filter(|_| is_new && !self.known.may_change_silently());

@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{checks::frame_context::FrameContext, requests::OpenRequest};
 use pi_rpc_protocol::{
-    AgentMessage, AgentMessageKind, AgentSessionEvent, Effect, MemberValue, Model, RpcCommand,
-    RpcExtensionUIRequest, RpcSuccess, SessionMember as Member, SessionState, StopReason, ThinkingLevel,
-    effects_of_event, effects_of_success, members_of_success,
+    AgentMessage, AgentMessageKind, AgentSessionEvent, Effect, MemberValue, RpcCommand,
+    RpcExtensionUIRequest, RpcSuccess, SessionMember as Member, StopReason, effects_of_event,
+    effects_of_success, members_of_success,
 };
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -30,20 +30,8 @@ pub struct KnownState {
     /// The range of models that cycling goes through.
     pub cycling: CycleRange,
     pub sessions: SessionHistory,
-    start: StartValues,
     /// Whether an extension has acted, which may change members without a frame.
     has_extension_acted: bool,
-}
-
-/// The model and the thinking level with which the process began: some servers begin every session with those of their command line.
-#[derive(Clone, Debug, Default)]
-enum StartValues {
-    /// No frame has shown or changed them.
-    #[default]
-    Open,
-    Known(Option<Box<Model>>, Option<ThinkingLevel>),
-    /// They were changed before a frame has shown them.
-    Unknown,
 }
 
 /// The range of models that cycling goes through, which is fixed for a process.
@@ -167,42 +155,8 @@ impl KnownState {
             .any(|it| it.kind().changes().contains(&member))
     }
 
-    /// Notes the model and the level of the first state, if nothing has changed them.
-    pub fn note_start(&mut self, state: &SessionState) {
-        if matches!(self.start, StartValues::Open) {
-            self.start = StartValues::Known(state.model.clone().map(Box::new), state.thinking_level);
-        }
-    }
-
-    /// Takes in that another session has begun: it may have the model and the level of the start.
-    fn allow_start_values(&mut self, at: &FrameContext) {
-        let start = match &self.start {
-            StartValues::Known(model, level) => [
-                Some(MemberValue::Model(model.as_deref().cloned())),
-                Some(MemberValue::ThinkingLevel(*level)),
-            ],
-            StartValues::Open | StartValues::Unknown => [None, None],
-        };
-        for (member, start) in [Member::Model, Member::ThinkingLevel].into_iter().zip(start) {
-            let is_start = start.as_ref().is_some_and(|start| self.members.allows(start));
-            let known = match (self.members.slot(member).now(), start) {
-                (Knowledge::Unknown | Knowledge::NoneOf(_), _) => continue,
-                (Knowledge::Known(_) | Knowledge::OneOf(_), Some(_)) if is_start => continue,
-                (Knowledge::Known(now), Some(start)) => Knowledge::OneOf(vec![now.clone(), start]),
-                (Knowledge::OneOf(now), Some(start)) => Knowledge::OneOf([now.as_slice(), &[start]].concat()),
-                (Knowledge::Known(_) | Knowledge::OneOf(_), None) => Knowledge::Unknown,
-            };
-            self.change(member, known, at.frame);
-        }
-    }
-
     /// Applies the effects of a successful command.
     pub fn apply_success(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &FrameContext) {
-        let changed = command.kind().changes();
-        let may_change = [Member::Model, Member::ThinkingLevel].iter().any(|member| changed.contains(member));
-        if matches!(self.start, StartValues::Open) && (may_change || changes_session(success)) {
-            self.start = StartValues::Unknown;
-        }
         if let RpcSuccess::CycleModel(response) = success {
             self.cycling = match &response.data {
                 None => CycleRange::Nothing,
@@ -263,7 +217,9 @@ impl KnownState {
         if changes_session(success) {
             self.take_up_session(command, left, at);
             if at.may(|record| record.sessions_start_anew) {
-                self.allow_start_values(at);
+                // It begins with the model and the level of the command line or of the settings, which no frame tells.
+                self.change(Member::Model, Knowledge::Unknown, at.frame);
+                self.change(Member::ThinkingLevel, Knowledge::Unknown, at.frame);
             }
         }
     }

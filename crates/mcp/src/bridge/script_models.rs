@@ -6,6 +6,7 @@ use crate::{
     script_output::ScriptCall,
 };
 use pi_rpc_codemode::Sandbox;
+use pi_rpc_files::secrets::redact_url;
 use pi_rpc_model::other_models::{OtherModel, Purpose};
 use pi_rpc_protocol::{QueriedModel, Usage};
 use pi_rpc_session::compaction::sum_usage;
@@ -24,6 +25,9 @@ pub(super) const MODEL_FUNCTIONS: [&str; 5] = [
 
 /// Requests of one script at the same time; more wait. Source: pi 1.6.0's `codemode.md`.
 const MAX_REQUESTS: usize = 4;
+
+/// Requests of one script altogether: each progress report has all of them.
+const MAX_REQUESTS_IN_ALL: u64 = 1000;
 
 /// The type of models that answer prompts, which scripts only list.
 const CHAT: &str = "chat";
@@ -101,7 +105,7 @@ impl ModelCalls {
         let purpose = purpose_of(name, kind)?;
         let listed =
             self.models.of(purpose, provider).filter(|model| is_wanted(self.models.is_available(model)));
-        Ok(listed.map(OtherModel::info).collect())
+        Ok(listed.map(other_info).collect())
     }
 
     /// The model with this type, provider and id.
@@ -116,7 +120,7 @@ impl ModelCalls {
         }
         let purpose = purpose_of(name, kind)?;
         let found = self.models.of(purpose, Some(provider)).find(|model| model.id == id);
-        Ok(found.map(OtherModel::info))
+        Ok(found.map(other_info))
     }
 
     /// The model that a script names for a request; only provider and id count, so that no script chooses where a key is sent.
@@ -173,6 +177,9 @@ impl RunningScript {
         let model = calls.named(name, purpose, arguments.get(0))?.clone();
         let context = arguments.get(1).cloned().unwrap_or_default();
         purpose.check(&context)?;
+        if calls.count >= MAX_REQUESTS_IN_ALL {
+            return Err(format!("{name}(): a script sends at most {MAX_REQUESTS_IN_ALL} requests to models"));
+        }
         calls.count += 1;
         let record =
             ScriptCall::of_model(&self.call.tool_call_id, name, calls.count, &model.provider, &model.id);
@@ -213,6 +220,15 @@ impl RunningScript {
 fn purpose_of(name: &str, kind: &str) -> Result<Purpose, String> {
     let purpose = Purpose::ALL.into_iter().find(|purpose| purpose.as_str() == kind);
     purpose.ok_or_else(|| format!("{name}(): type: expected chat, image or classifier, got {kind:?}"))
+}
+
+/// What scripts are told of a classifier or a model for images; its address without a password.
+fn other_info(model: &OtherModel) -> Value {
+    let mut info = model.info();
+    if let Some(Value::String(url)) = info.get_mut("baseUrl") {
+        *url = redact_url(url);
+    }
+    info
 }
 
 /// What scripts are told of a model that answers prompts.

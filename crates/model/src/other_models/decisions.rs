@@ -1,11 +1,18 @@
 //! OpenAI's Decisions API.
 
-use super::{OtherModel, OtherRequest, data_url, images, questions};
+use super::{
+    OtherModel, OtherRequest,
+    classifier_answer::{Predicate, ReadAnswer},
+    data_url, images, questions,
+};
 use pi_rpc_protocol::{JsonObject, Usage};
 use serde_json::{Value, json};
 
 /// How many images a request may have.
 const MAX_IMAGES: usize = 128;
+
+/// Answers to yes or no.
+const PREDICATE: Predicate = Predicate { kind: "predicate", member: "probability", noun: "a predicate" };
 
 /// Makes the request.
 pub fn request(model: &OtherModel, context: &Value) -> Result<OtherRequest, String> {
@@ -79,27 +86,11 @@ fn answers(model: &OtherModel, context: &Value, body: &Value) -> Result<Value, S
         if answer["type"] == "refusal" {
             return Err(format!("{} refused to answer {id}", model.label()));
         }
-        let number = |key: &str| model.number(answer.get(key), &format!("{key} for {id}"));
-        let is = |kind: &str| answer["type"] == kind;
-        let read = match question["type"].as_str() {
-            Some("choice") => {
-                let choice = answer["choice"].as_str().filter(|_| is("choice"));
-                let choice = choice.ok_or_else(|| missing("a choice"))?;
-                let listed = answer["probabilities"].as_array().into_iter().flatten();
-                let listed =
-                    listed.map(|it| Some((it["value"].as_str()?.to_owned(), it.get("probability")?.clone())));
-                let listed =
-                    listed.collect::<Option<JsonObject>>().filter(|it| it.values().all(Value::is_number));
-                let listed = listed.ok_or_else(|| model.wrong(&format!("invalid probabilities for {id}")))?;
-                json!({ "type": "choice", "choice": choice, "probabilities": listed, "confidence": number("confidence")? })
-            }
-            Some("score") if is("score") => {
-                json!({ "type": "score", "score": number("score")?, "confidence": number("confidence")? })
-            }
-            Some("score") => return Err(missing("a score")),
-            _ if is("predicate") => json!({ "type": "bool", "probability": number("probability")? }),
-            _ => return Err(missing("a predicate")),
-        };
+        let listed = answer["probabilities"].as_array().into_iter().flatten();
+        let listed =
+            listed.map(|it| Some((it["value"].as_str()?.to_owned(), it.get("probability")?.clone())));
+        let read = ReadAnswer { model, id, answer, probabilities: listed.collect(), predicate: &PREDICATE };
+        let read = read.read_for(question)?;
         answers.insert(id.clone(), read);
     }
     Ok(answers.into())

@@ -21,6 +21,7 @@
 //! assert_eq!(usage.unwrap().cost.total.as_f64(), Some(1.0));
 //! ```
 
+mod classifier_answer;
 mod context;
 mod decisions;
 mod openrouter_images;

@@ -1,8 +1,9 @@
 //! Images by OpenRouter's Chat Completions.
 
 use super::{OtherModel, OtherRequest, data_url, image_parts};
+use crate::{openrouter_cost::billed, types::Bill};
 use pi_rpc_protocol::Usage;
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 
 /// Makes the request.
 pub fn request(model: &OtherModel, context: &Value) -> OtherRequest {
@@ -31,7 +32,12 @@ pub fn answer(model: &OtherModel, body: &Value) -> (Option<Usage>, Result<Value,
         );
         let cached = if written > 0 { cached.saturating_sub(written) } else { cached };
         let input = prompt.saturating_sub(cached).saturating_sub(written);
-        model.usage([input, count(&usage["completion_tokens"]), cached, written])
+        let mut read = model.usage([input, count(&usage["completion_tokens"]), cached, written])?;
+        // Most models for images have no price in the catalogue.
+        if let Some(Bill::Total(picodollars)) = billed(usage) {
+            read.cost.total = Number::from_f64(picodollars as f64 / 1e12)?;
+        }
+        Some(read)
     });
     let message = &body["choices"][0]["message"];
     let text = message["content"].as_str().filter(|text| !text.is_empty());

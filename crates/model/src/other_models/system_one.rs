@@ -1,6 +1,10 @@
 //! TypeSafe's System One, which several providers serve, and the endpoint of Cloudflare for the same.
 
-use super::{OtherApi, OtherModel, OtherRequest, data_url, images, questions};
+use super::{
+    OtherApi, OtherModel, OtherRequest,
+    classifier_answer::{Predicate, ReadAnswer},
+    data_url, images, questions,
+};
 use pi_rpc_protocol::{JsonObject, Usage};
 use serde_json::{Value, json};
 
@@ -9,6 +13,9 @@ const IMAGE_OPT_IN: (&str, &str) = ("TypeSafe-Danger-Zone-Images", "true");
 
 /// How many images a model of Cloudflare takes.
 const MAX_CLEF_IMAGES: usize = 4;
+
+/// Answers to yes or no.
+const PREDICATE: Predicate = Predicate { kind: "noul", member: "noul", noun: "a bool" };
 
 /// Makes the request.
 pub fn request(model: &OtherModel, context: &Value) -> Result<OtherRequest, String> {
@@ -142,25 +149,9 @@ fn answers(model: &OtherModel, context: &Value, output: &Value) -> Result<Value,
     for (id, question) in questions(context) {
         let missing = |kind: &str| format!("{} did not return {kind} answer for {id}", model.label());
         let answer = given.get(id).filter(|it| it.is_object()).ok_or_else(|| missing("an"))?;
-        let number = |key: &str| model.number(answer.get(key), &format!("{key} for {id}"));
-        let is = |kind: &str| answer["type"] == kind;
-        let read = match question["type"].as_str() {
-            Some("choice") => {
-                let choice = answer["choice"].as_str().filter(|_| is("choice"));
-                let choice = choice.ok_or_else(|| missing("a choice"))?;
-                let listed = answer["probabilities"]
-                    .as_object()
-                    .filter(|listed| listed.values().all(Value::is_number));
-                let listed = listed.ok_or_else(|| model.wrong(&format!("invalid probabilities for {id}")))?;
-                json!({ "type": "choice", "choice": choice, "probabilities": listed, "confidence": number("confidence")? })
-            }
-            Some("score") if is("score") => {
-                json!({ "type": "score", "score": number("score")?, "confidence": number("confidence")? })
-            }
-            Some("score") => return Err(missing("a score")),
-            _ if is("noul") => json!({ "type": "bool", "probability": number("noul")? }),
-            _ => return Err(missing("a bool")),
-        };
+        let probabilities = answer["probabilities"].as_object().cloned();
+        let read =
+            ReadAnswer { model, id, answer, probabilities, predicate: &PREDICATE }.read_for(question)?;
         answers.insert(id.clone(), read);
     }
     Ok(answers.into())
