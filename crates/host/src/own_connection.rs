@@ -4,6 +4,7 @@
 //! about the connection itself: numbers of frames, lines received, snapshots, the end of input.
 
 use super::{
+    host_error::HostError,
     metrics::METRICS,
     permission::Permitted,
     principal::Principal,
@@ -40,6 +41,9 @@ pub struct Client {
     pub max_pending: usize,
 }
 
+/// Told to a client with the close of its connection.
+const ENDED: &str = "the session has ended, or another connection takes its place";
+
 /// Why a connection is over.
 enum End {
     /// The client is gone.
@@ -69,9 +73,16 @@ pub async fn serve(
         has_messages: client.has_control,
     };
     let (mut to_client, mut from_client) = socket.split();
-    let Ok((session, attached)) = host.attach(&session.id, attach).await else {
-        return close(&mut to_client, &mut from_client, close_code::AGAIN, "the session cannot be had now")
-            .await;
+    let (session, attached) = match host.attach(&session.id, attach).await {
+        Ok(attached) => attached,
+        // It was there when the client asked for it.
+        Err(HostError::UnknownSession | HostError::SessionClosing) => {
+            return close(&mut to_client, &mut from_client, close_code::NORMAL, ENDED).await;
+        }
+        Err(_) => {
+            let reason = "the session cannot be had now";
+            return close(&mut to_client, &mut from_client, close_code::AGAIN, reason).await;
+        }
     };
     let mut writer = Writer {
         to_client,
@@ -94,7 +105,7 @@ pub async fn serve(
     let _ = session.requests.send(detach).await;
     let (code, reason) = match end {
         End::Gone => (close_code::NORMAL, "the connection is over"),
-        End::Closed => (close_code::NORMAL, "the session has ended, or another connection takes its place"),
+        End::Closed => (close_code::NORMAL, ENDED),
         End::Refused(code, reason) => (code, reason),
     };
     close(&mut writer.to_client, &mut from_client, code, reason).await;

@@ -52,15 +52,20 @@ mod tests {
 
     #[test]
     fn grandchild_is_found_by_variable() {
-        let value = OsStr::new("environment_search test");
+        // Another run may have left processes.
+        let value = format!("environment_search test {}", std::process::id());
+        let value = OsStr::new(&value);
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", "sleep 600 & echo ready; exec sleep 600"]).env("PI_RPC_SEARCHED", value);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("a shell");
+        // Neither calls exec, during which a process has no environment.
+        command
+            .args(["-c", "exec 3<&0; (read line <&3) & echo ready; read line"])
+            .env("PI_RPC_SEARCHED", value);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
         let found = || processes_with_variable("PI_RPC_SEARCHED", value).expect("Linux tells");
         assert_eq!(found().len(), 2);
-        assert!(found().iter().all(|it| it.command.ends_with("sleep 600")));
+        assert!(found().iter().all(|it| it.command.ends_with("read line")));
         found().iter().for_each(FoundProcess::kill);
         child.wait().expect("a status");
     }
