@@ -75,6 +75,9 @@ impl Engine {
         if self.was_permitted(at) || !self.needs_consent(&name) {
             return self.run_permitted_call(at);
         }
+        if self.was_answered_early(at, &name, arguments) {
+            return;
+        }
         if self.activity.lifecycle().is_input_over() {
             return self.on_call_consent(at, None);
         }
@@ -86,12 +89,22 @@ impl Engine {
         self.ask_about_call(at, &name, arguments);
     }
 
+    /// Runs or prevents the call at `at` by an answer that came before its question was open again; `false`: there is none.
+    fn was_answered_early(&mut self, at: usize, name: &str, arguments: &JsonObject) -> bool {
+        let answer = self.take_early_answer(at, &texts::confirm_call(name, &shown(arguments)));
+        let is_answered = answer.is_some();
+        if is_answered {
+            self.on_call_consent(at, answer);
+        }
+        is_answered
+    }
+
     /// Opens the consent dialog for the call at `at`.
     fn ask_about_call(&mut self, at: usize, name: &str, arguments: &JsonObject) {
         let title = texts::confirm_call(name, &shown(arguments));
         // The question that another process has asked is the same one: an answer to it counts.
-        let asked = self.slot(at).and_then(|slot| slot.before.question.take());
-        let id = asked.filter(|(_, before)| *before == title).map(|(id, _)| id);
+        let asked = self.take_question_of_before(at, &title);
+        let id = asked.map(|(id, _)| id);
         let request = self.question(title, name, arguments);
         self.with_extensions(|host, context| host.request_call_consent(at, request, id, context));
     }
@@ -101,10 +114,13 @@ impl Engine {
         match subject {
             ConsentSubject::Call(at) => {
                 let Some(arguments) = self.consent_arguments(at) else { return };
+                let Some(name) = self.tool_call(at).map(|call| call.name.clone()) else { return };
+                if self.was_answered_early(at, &name, &arguments) {
+                    return;
+                }
                 if self.is_call_stopping(at) || self.activity.lifecycle().is_input_over() {
                     return self.on_call_consent(at, None);
                 }
-                let Some(name) = self.tool_call(at).map(|call| call.name.clone()) else { return };
                 match is_covered {
                     true => self.run_permitted_call(at),
                     false => self.ask_about_call(at, &name, &arguments),
@@ -118,7 +134,7 @@ impl Engine {
     }
 
     /// The arguments that the call at `at` needs consent for.
-    fn consent_arguments(&self, at: usize) -> Option<JsonObject> {
+    pub(crate) fn consent_arguments(&self, at: usize) -> Option<JsonObject> {
         let checked = self.checked_arguments(at)?;
         Some(self.changed_arguments(at).cloned().unwrap_or(checked))
     }
@@ -257,21 +273,29 @@ impl Engine {
         let is_for_good = ![texts::allow_once(), texts::deny()].contains(&answer.value);
         if is_for_good && self.extensions.offers_consent(&answer.id, &answer.value) {
             answer.value = texts::allow_once();
+        } else if is_for_good && let Some((name, arguments)) = self.call_of_question_of_before(&answer.id) {
+            let is_offered = self.for_good(&name, &arguments).contains(&answer.value);
+            answer.value = if is_offered { texts::allow_once() } else { texts::deny() };
         }
     }
 
     /// Builds the consent dialog.
     fn question(&self, title: String, name: &str, arguments: &JsonObject) -> RpcExtensionUIRequest {
+        let for_good = self.for_good(name, arguments);
+        let options = [texts::allow_once()].into_iter().chain(for_good).chain([texts::deny()]).collect();
+        SelectRequest { id: String::new(), title, options, timeout: None, option_details: None }.into()
+    }
+
+    /// The options that permit further calls than the one that is asked about.
+    fn for_good(&self, name: &str, arguments: &JsonObject) -> Vec<String> {
         let offered = match self.tools.consent_patterns.has_store {
             true => permissions::offers(&self.guarded_call(name, arguments)),
             false => Vec::new(),
         };
-        let for_good = match offered.is_empty() {
+        match offered.is_empty() {
             true => vec![texts::allow_session()],
             false => offered.into_iter().map(|(text, _)| text).collect(),
-        };
-        let options = [texts::allow_once()].into_iter().chain(for_good).chain([texts::deny()]).collect();
-        SelectRequest { id: String::new(), title, options, timeout: None, option_details: None }.into()
+        }
     }
 }
 

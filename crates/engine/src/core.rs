@@ -18,7 +18,7 @@ use crate::{
     model_choices::{InitialSelection, ModelPreference, Models},
     queues::Queues,
     requests::Requests,
-    run::series::Series,
+    run::{series::Series, waiting_run::WaitingRun},
     setup::{Modes, Setup},
     store::Store,
     todos::list::Todos,
@@ -47,6 +47,8 @@ pub struct Engine {
     pub(crate) queues: Queues,
     pub(crate) activity: Activity,
     pub(crate) series: Series,
+    /// The run that another process has left, until it goes on.
+    pub(crate) left_run: Option<Box<WaitingRun>>,
     /// What is spent of the budgets.
     pub(crate) budget: Budget,
     /// The cache of the vendor that is kept warm.
@@ -106,6 +108,7 @@ impl Engine {
             queues: Queues::new(),
             activity: Activity::new(setup.dialect, setup.checked),
             series: Series::default(),
+            left_run: None,
             budget: Budget::default(),
             cache_warmer: CacheWarmer::default(),
             backlog: Backlog::default(),
@@ -191,9 +194,7 @@ impl Engine {
             Input::Frame(frame) => self.handle_frame(*frame),
             Input::BadLine(error) => match error.is_answered() {
                 true => self.serve_or_queue(QueuedLine::BadLine(error), false),
-                false => {
-                    self.with_extensions(|host, context| host.dialog_response_malformed(&error, context))
-                }
+                false => self.on_malformed_answer(&error),
             },
             Input::Model { call, event } => self.model_event(call, event),
             Input::ToolProgress { call, result } => self.tool_progress(call, result),
@@ -228,7 +229,7 @@ impl Engine {
             Input::FileRead(read) => self.on_skill_read(read),
             Input::ResourcesFound(found) => self.on_resources_found(*found),
             Input::ReadsExtensions(reads) => self.extensions.suspend(reads, self.now.monotonic),
-            Input::Resume(waiting) => drop(self.resume_run(*waiting)),
+            Input::Resume(waiting) => self.take_left_run(waiting),
             Input::PermissionFound { subject, is_covered } => self.on_permission_found(subject, is_covered),
             Input::DenyQuestions => self.deny_questions(),
             Input::Time => self.expire_deadlines(),
@@ -402,7 +403,9 @@ impl Engine {
                 }
             }
             Inbound::ExtensionUIResponse(answer) => {
-                self.with_extensions(|host, context| host.dialog_responded(answer, context));
+                if !self.keep_early_answer(&answer) {
+                    self.with_extensions(|host, context| host.dialog_responded(answer, context));
+                }
             }
             Inbound::HostToolUpdate(update) => self.on_host_tool_update(update),
             Inbound::HostToolResult(result) => self.on_host_tool_result(result),

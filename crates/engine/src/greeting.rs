@@ -51,6 +51,7 @@ impl Engine {
         if !self.dialect.record().lanes.host_tools {
             self.report_unmatched();
         }
+        self.resume_left_run();
         let event = SessionStartHook { reason: SessionStartReason::Startup, previous_session_file: None };
         self.send_hook(Hook::SessionStart { event, then: SessionStartContinuation::Discover });
         true

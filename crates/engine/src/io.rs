@@ -131,7 +131,8 @@ pub enum Input {
     ReadsExtensions(bool),
     /// The [`deadline`](crate::Engine::deadline) has come.
     Time,
-    /// Goes on with a run that another process has left while it waited for a permission. Ignored if the session has none.
+    /// Goes on with a run that another process has left while it waited for a permission. The first input: it is held until the
+    /// host is greeted. If the session has no such run, the one that was cut is closed.
     Resume(Box<WaitingRun>),
     /// The answer to the [`Output::FindPermission`] just polled.
     PermissionFound {

@@ -84,6 +84,7 @@ mod commands;
 pub mod consent;
 mod consent_patterns;
 mod core;
+mod early_answers;
 mod event_filter;
 mod extension_models;
 mod extension_outcomes;

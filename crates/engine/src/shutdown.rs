@@ -47,6 +47,9 @@ impl Engine {
         self.backlog.lines.clear();
         self.backlog.after_run.retain(|next| !matches!(next, AfterRun::AfterPrompt(_)));
         let held = std::mem::take(&mut self.backlog.before_greeting);
+        if self.left_run.take().is_some() {
+            self.close_cut_run();
+        }
         self.close_all_dialogs();
         self.abort_work();
         self.cancel_shells();

@@ -13,7 +13,9 @@ use super::{
     session_handle::{Resumption, SessionEnd, SessionHandle},
     session_task::{self, SessionSinks},
 };
+use pi_rpc_engine::WaitingRun;
 use pi_rpc_server::SessionOptions;
+use pi_rpc_session::Notice;
 use std::sync::Arc;
 
 impl SessionHost {
@@ -29,7 +31,8 @@ impl SessionHost {
         let (source, left) = (self.source.clone(), resumption.waiting.take());
         let opened = tokio::task::spawn_blocking(move || match &source.other {
             Some(other) => {
-                other.prepare(&request, &source.owners).map(|options| (Options::OfOther(options), None))
+                let options = other.prepare(&request, &source.owners)?;
+                Ok((Options::OfOther(options), Left::default()))
             }
             None => {
                 let mut options = (source.open)(request)?;
@@ -40,12 +43,19 @@ impl SessionHost {
                 if fits.is_none() && (closes_cut_run || is_left) {
                     options.close_cut_run().map_err(HostError::OpenFailed)?;
                 }
-                Ok((Options::Own(Box::new(options)), fits))
+                // Clients that know the run as open are told that it is not.
+                let is_lost = is_left && fits.is_none();
+                if let Some(session) = options.session.as_mut().filter(|_| is_lost) {
+                    session.notices.push(Notice::OwnerLost);
+                }
+                Ok((Options::Own(Box::new(options)), Left { run: fits, is_lost }))
             }
         });
         let opened = opened.await.map_err(|error| HostError::OpenFailed(error.to_string())).flatten();
-        let (options, waiting) = opened?;
-        resumption.waiting = waiting;
+        let (options, left) = opened?;
+        resumption.waiting = left.run;
+        // A gap, so that they get a snapshot.
+        resumption.sequence += u64::from(left.is_lost);
         match (options, &self.source.other) {
             (Options::OfOther(options), Some(other)) => {
                 let files = self.source.owners.of(owner.clone());
@@ -156,6 +166,15 @@ impl SessionHost {
         tokio::spawn(self.clone().follow(handle));
         Ok(())
     }
+}
+
+/// What the process before has left of a run that waits for a permission.
+#[derive(Default)]
+struct Left {
+    /// The run, if the session goes on with it.
+    run: Option<Box<WaitingRun>>,
+    /// Whether the session has no such run, so that what was cut is closed.
+    is_lost: bool,
 }
 
 /// The options of a session.

@@ -57,7 +57,7 @@ struct SessionTask {
     clients: SessionClients,
     /// Where frames go in place of connections.
     outlet: Option<Outlet>,
-    /// The run that another process has left, until commands are served.
+    /// The run that another process has left, until the engine begins.
     left: Option<Box<WaitingRun>>,
     /// Where the run is noted while it waits for a permission.
     waiting_file: Option<WaitingRunFile>,
@@ -155,7 +155,8 @@ impl SessionTask {
         directory: PathBuf,
         (info, serves): (&watch::Sender<SessionInfo>, &watch::Sender<bool>),
     ) -> SessionEnd {
-        let mut exit_reason = self.step(None);
+        let left = self.left.take().map(Input::Resume);
+        let mut exit_reason = self.step(left);
         self.release_output();
         info.send_replace(self.info(&directory));
         let mut burst = 0;
@@ -166,10 +167,6 @@ impl SessionTask {
             }
             if self.runner.engine.is_open() {
                 self.runner.tasks.extensions.mark_greeted();
-                // Before any client is there: it finds the run as it was.
-                if let Some(left) = self.left.take() {
-                    exit_reason = self.step(Some(Input::Resume(left)));
-                }
                 serves.send_if_modified(|serves| !std::mem::replace(serves, true));
             }
             burst += 1;
@@ -217,8 +214,7 @@ impl SessionTask {
                 info.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
             }
         }
-        let parked = self.left.take().or_else(|| self.runner.engine.waiting_run().map(Box::new));
-        let waiting = parked.filter(|_| self.is_parked);
+        let waiting = self.runner.engine.waiting_run().filter(|_| self.is_parked).map(Box::new);
         let Self { id, runner, clients, journal, is_resumable, outlet, .. } = *self;
         if let Some(mut outlet) = outlet {
             outlet.release();
@@ -254,7 +250,6 @@ impl SessionTask {
             has_spent,
             spending,
             outlet,
-            left,
             waiting_file,
             ..
         } = self;
@@ -291,10 +286,7 @@ impl SessionTask {
                 false => deliver(emission, line, to),
             }
         };
-        // The run that was left is as it was noted until the engine takes it up.
-        let notes = left.is_none();
-        if notes
-            && input.as_ref().is_some_and(may_begin_calls)
+        if input.as_ref().is_some_and(may_begin_calls)
             && let Err(reason) = forget_waiting_run(waiting_file)
         {
             return Some(reason);
@@ -304,9 +296,7 @@ impl SessionTask {
             Some(input) => runner.handle(input, &mut emit),
             None => runner.execute(&mut emit),
         };
-        if notes {
-            note_waiting_run(waiting_file, &runner.engine);
-        }
+        note_waiting_run(waiting_file, &runner.engine);
         held.into_iter().for_each(|(emission, line, to)| deliver(emission, line, to));
         for kind in notices {
             notices::tell(kind, id, runner.engine.state().session_id);
@@ -478,9 +468,7 @@ impl SessionTask {
             SessionRequest::WriteOut => {
                 self.is_stopping = true;
                 self.is_resumable = self.runner.engine.state().session_file.is_some();
-                self.is_parked =
-                    self.left.is_some() || (self.is_resumable && self.runner.engine.only_waits());
-                self.is_resumable |= self.is_parked;
+                self.is_parked = self.is_resumable && self.runner.engine.only_waits();
                 (!self.is_parked).then_some(Input::Shutdown)
             }
         }

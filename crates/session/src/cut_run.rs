@@ -20,14 +20,17 @@ impl Tree {
     /// If the last run of the branch has no end, appends what an abort would have left: a result for each call without one,
     /// and an empty answer. Returns the new lines, which the caller writes.
     pub fn close_cut_run(&mut self, stamp: Stamp, random: &mut fastrand::Rng) -> Vec<Bytes> {
+        let entries = self.cut_run_end(stamp).into_iter().map(|message| NewEntry::Message(Arc::new(message)));
+        entries.map(|entry| self.append(entry, stamp, random)).collect()
+    }
+
+    /// The messages that close the last run of the branch, if it has no end: those of [`close_cut_run`](Self::close_cut_run).
+    pub fn cut_run_end(&self, stamp: Stamp) -> Vec<AgentMessage> {
         let Some(CutRun { calls, model }) = self.cut_run() else { return Vec::new() };
         let base = stamp.dialect.base();
         let results =
             calls.into_iter().map(|call| AgentMessage::ToolResult(aborted_result(call, base, stamp)));
-        let messages: Vec<_> =
-            results.chain([AgentMessage::Assistant(aborted_answer(model, stamp))]).collect();
-        let entries = messages.into_iter().map(|message| NewEntry::Message(Arc::new(message)));
-        entries.map(|entry| self.append(entry, stamp, random)).collect()
+        results.chain([AgentMessage::Assistant(aborted_answer(model, stamp))]).collect()
     }
 
     /// The last run, if it has no end.

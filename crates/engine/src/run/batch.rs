@@ -1,7 +1,9 @@
 //! The tool calls of one assistant message, and the stage of each.
 
 use crate::io::CallId;
-use pi_rpc_protocol::{AgentToolResult, JsonObject, NestedCall, ToolCall, ToolResultMessage, Usage};
+use pi_rpc_protocol::{
+    AgentToolResult, JsonObject, NestedCall, RpcExtensionUIResponse, ToolCall, ToolResultMessage, Usage,
+};
 use std::time::Duration;
 
 /// The calls of the open turn.
@@ -54,8 +56,10 @@ pub struct CallBefore {
     pub is_announced: bool,
     /// The call was permitted, with the arguments of the model.
     pub is_permitted: bool,
-    /// The id and the title of the dialog that asked for consent.
+    /// The id and the title of the dialog that asked for consent, until this process asks.
     pub question: Option<(String, String)>,
+    /// What the host has answered to it since.
+    pub answer: Option<RpcExtensionUIResponse>,
 }
 
 /// What a call belongs to that a tool has made.
@@ -111,6 +115,15 @@ pub enum CallStage {
     Emitted(AgentToolResult, bool),
     /// Its result is emitted.
     Done,
+}
+
+impl CallSlot {
+    /// Whether another process has asked about the call, and this one will ask again if nothing prevents the call.
+    pub const fn is_to_be_asked_again(&self) -> bool {
+        let is_unbegun =
+            matches!(self.stage, CallStage::Waiting | CallStage::Preparing | CallStage::Checked(_));
+        self.before.question.is_some() && is_unbegun
+    }
 }
 
 impl CallStage {

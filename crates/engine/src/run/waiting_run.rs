@@ -8,18 +8,21 @@
 use crate::{
     activity::Next,
     core::Engine,
+    extensions::process::FailureSource,
     queues::Queue,
     run::{
-        batch::{CallBefore, CallStage},
+        batch::{CallBefore, CallSlot, CallStage},
         state::{Phase, Run},
     },
+    store::sessions::SESSION,
     tool_result::error_result,
 };
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, AgentStartEvent, AgentToolResult, AssistantContent, AssistantMessage,
-    DialectToolExecution, MessageEndEvent, MessageStartEvent, StopReason, ToolCall, ToolExecutionEndEvent,
-    ToolExecutionStartEvent, ToolResultMessage, TurnStartEvent, errors,
+    DialectToolExecution, MessageEndEvent, MessageStartEvent, RpcExtensionUIResponse, StopReason, ToolCall,
+    ToolExecutionEndEvent, ToolExecutionStartEvent, ToolResultMessage, TurnStartEvent, errors,
 };
+use pi_rpc_session::{NewEntry, Notice};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{HashSet, VecDeque},
@@ -59,6 +62,9 @@ struct WaitingCall {
     is_permitted: bool,
     /// The id and the title of the open dialog.
     question: Option<(String, String)>,
+    /// The answer to it, where it came before the dialog was open again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer: Option<RpcExtensionUIResponse>,
 }
 
 /// A call that was prevented, with its result.
@@ -86,6 +92,9 @@ const MAX_BYTES: usize = 1 << 20;
 impl Engine {
     /// The open run, if it waits for a permission and another process could go on with it.
     pub fn waiting_run(&self) -> Option<WaitingRun> {
+        if let Some(left) = &self.left_run {
+            return Some((**left).clone());
+        }
         let Some(Phase::Tools { batch: Some(batch), .. }) = self.activity.phase() else { return None };
         let run = self.activity.run().filter(|run| !run.ends_early() && !run.is_unpersisted)?;
         let is_stored =
@@ -125,7 +134,8 @@ impl Engine {
                 CallStage::Emitted(..) | CallStage::Done => continue,
             };
             let question = self.extensions.question_of_call(at).or_else(|| slot.before.question.clone());
-            waiting.calls.push(WaitingCall { id, is_announced, is_permitted, question });
+            let answer = slot.before.answer.clone();
+            waiting.calls.push(WaitingCall { id, is_announced, is_permitted, question, answer });
         }
         // A longer one is no state that can be kept; the run ends with its process.
         let is_short = serde_json::to_vec(&waiting).is_ok_and(|text| text.len() <= MAX_BYTES);
@@ -145,16 +155,24 @@ impl Engine {
         self.extensions.asks_permission()
     }
 
-    /// Whether one of them decides about a call of the model.
+    /// Whether one of them decides about a call of the model, or is to be opened again for one.
     fn asks_about_answer(&self) -> bool {
         let Some(batch) = self.activity.batch() else { return false };
         let asks = |at: usize| batch.calls.get(at).is_some_and(|slot| slot.nesting.is_none());
-        self.extensions.asked_calls().any(asks)
+        self.extensions.asked_calls().any(asks) || self.has_question_of_before()
+    }
+
+    /// Whether a question of another process is to be asked again, which goes on without a line of a client.
+    fn has_question_of_before(&self) -> bool {
+        self.activity.batch().is_some_and(|batch| batch.calls.iter().any(CallSlot::is_to_be_asked_again))
     }
 
     fn is_up_to_clients(&self) -> bool {
         let begins_beside = self.dialect.record().tool_execution == DialectToolExecution::Interrupt;
-        !begins_beside && !self.extensions.decides_about_calls() && self.running_calls().is_empty()
+        !begins_beside
+            && !self.has_question_of_before()
+            && !self.extensions.decides_about_calls()
+            && self.running_calls().is_empty()
     }
 
     /// Denies what is asked: as if the host had dismissed the dialogs.
@@ -162,8 +180,38 @@ impl Engine {
         while self.with_extensions(|host, context| host.close_next_question(context)) {}
     }
 
+    /// Takes in the run that another process has left. It goes on once the host is greeted, before extensions and clients change
+    /// anything.
+    pub(crate) fn take_left_run(&mut self, waiting: Box<WaitingRun>) {
+        self.left_run = Some(waiting);
+        if self.is_open() {
+            self.resume_left_run();
+        }
+    }
+
+    /// Goes on with the run that another process has left. Where the session has no such run, the one that was cut is closed.
+    pub(crate) fn resume_left_run(&mut self) {
+        let Some(waiting) = self.left_run.take() else { return };
+        if !self.resume_run(*waiting) {
+            self.close_cut_run();
+        }
+    }
+
+    /// Closes the run that the session's last process did not live to end, as after any restart, and tells the host.
+    pub(crate) fn close_cut_run(&mut self) {
+        // What runs is another one, behind which nothing of the cut one has a place.
+        if !self.activity.is_under_way() {
+            let end = self.store.session.tree().cut_run_end(self.stamp());
+            for message in end {
+                self.append(NewEntry::Message(Arc::new(message)));
+            }
+        }
+        let path = self.session_file().unwrap_or_default();
+        self.report_failure(FailureSource::File(&path, SESSION), &Notice::OwnerLost.to_string());
+    }
+
     /// Goes on with a run that another process has left. `false`: the session has no such run.
-    pub(crate) fn resume_run(&mut self, waiting: WaitingRun) -> bool {
+    fn resume_run(&mut self, waiting: WaitingRun) -> bool {
         let Some(cut) = waiting.cut_batch(self.store.session.messages()) else { return false };
         if self.activity.is_under_way() {
             return false;
@@ -235,6 +283,7 @@ impl Engine {
                 is_announced: unbegun.is_announced,
                 is_permitted: unbegun.is_permitted,
                 question: unbegun.question.clone(),
+                answer: unbegun.answer.clone(),
             };
         }
     }

@@ -1,22 +1,48 @@
-//! Which runs that wait for a permission another process could go on with.
+//! Which runs that wait for a permission another process could go on with, and how it does.
 
 use crate::bare_setup::bare_setup;
-use pi_rpc_engine::{Engine, Input, Now, Output, Toolbox};
+use pi_rpc_engine::{Engine, Input, Now, Output, Setup, Toolbox, WaitingRun};
 use pi_rpc_model::types::{BlockStart, Finish, StreamEvent, ToolSpec};
-use pi_rpc_protocol::{Dialect, Encoder, read_line};
+use pi_rpc_protocol::{Dialect, Encoder, ToExtension, read, read_line};
+use pi_rpc_test_kit::Disk;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{mem::take, time::Duration};
 
 /// An engine that asks before `bash`, which the model calls in its answer. Its disk answers at once, but for pages.
 struct World {
     engine: Engine,
     encoder: Encoder,
+    disk: Disk,
     said: Vec<Value>,
-    started: usize,
+    /// The arguments of the calls that have begun.
+    started: Vec<Value>,
+    /// The extension's process, and what it was told.
+    process: u64,
+    told: Vec<Value>,
 }
+
+/// What the host is asked.
+const QUESTION: &str = "extension_ui_request";
 
 impl World {
     fn new() -> Self {
+        Self::set_up(Disk::default(), |_| ())
+    }
+
+    /// Another process, with the session of this one and with an extension that has not registered yet.
+    fn next(self, waiting: WaitingRun) -> Self {
+        let mut disk = self.disk;
+        let path = disk.open_file().expect("a file").to_owned();
+        let session = disk.open(&path).expect("a session");
+        let mut world = Self::set_up(disk, |setup| {
+            setup.session = Some(session);
+            setup.extension_setup.extensions = vec!["/ext/one".to_owned()];
+        });
+        world.handle(Input::Resume(Box::new(waiting)));
+        world
+    }
+
+    fn set_up(disk: Disk, change: impl FnOnce(&mut Setup)) -> Self {
         let (name, description) = ("bash".to_owned(), "Runs a command.".to_owned());
         let parameters = json!({ "type": "object" }).into();
         let bash = ToolSpec { name, description, parameters, exclusive: true, output: None };
@@ -24,10 +50,34 @@ impl World {
         setup.place.folder = Some("/sessions".into());
         setup.tools = Toolbox::new(vec![bash]);
         setup.extension_setup.confirm = vec!["bash".to_owned()];
+        change(&mut setup);
         let engine = Engine::new(setup, NOW);
-        let mut world = Self { engine, encoder: Encoder::new(Dialect::Pi), said: Vec::new(), started: 0 };
-        world.perform();
-        world
+        let encoder = Encoder::new(Dialect::Pi);
+        Self { engine, encoder, disk, said: Vec::new(), started: Vec::new(), process: 0, told: Vec::new() }
+    }
+
+    /// Prompts. Returns the id of the question, and the run that waits for it.
+    fn ask(&mut self) -> (Value, WaitingRun) {
+        self.host(json!({ "id": "p", "type": "prompt", "message": "go" }));
+        (self.question()["id"].clone(), self.engine.waiting_run().expect("it waits"))
+    }
+
+    /// The question that was asked last.
+    fn question(&self) -> &Value {
+        self.said.iter().rfind(|frame| frame["type"] == QUESTION).expect("a question")
+    }
+
+    fn answer(&mut self, question: &Value, value: &str) {
+        self.host(json!({ "type": "extension_ui_response", "id": question, "value": value }));
+    }
+
+    /// The extension registers with hooks, or completes the one that it was sent last.
+    fn extension(&mut self, mut frame: Value) {
+        if frame["type"] == "done" {
+            frame["id"] = self.told.last().expect("a hook")["id"].clone();
+        }
+        let frame = Box::new(read(frame.to_string().as_bytes(), Dialect::Pi).expect("a frame"));
+        self.handle(Input::Extension { from: self.process, frame });
     }
 
     fn handle(&mut self, input: Input) {
@@ -48,7 +98,15 @@ impl World {
                     self.encoder.encode(&said, &mut bytes);
                     self.said.push(serde_json::from_slice(&bytes).expect("JSON"));
                 }
-                Output::Store(_) => self.engine.handle(Input::Stored, NOW),
+                Output::Store(write) => {
+                    self.disk.write(&write).expect("room");
+                    self.engine.handle(Input::Stored, NOW);
+                }
+                Output::StartExtension { process, .. } => self.process = process,
+                Output::ToExtension { frame, .. } => {
+                    let frame: &ToExtension = &frame;
+                    self.told.push(serde_json::to_value(frame).expect("JSON"));
+                }
                 Output::CallModel(call) => {
                     let block = BlockStart::ToolCall { id: "t1".to_owned(), name: "bash".to_owned() };
                     for event in [
@@ -60,7 +118,7 @@ impl World {
                         self.engine.handle(Input::Model { call: call.call, event }, NOW);
                     }
                 }
-                Output::StartTool(_) => self.started += 1,
+                Output::StartTool(start) => self.started.push(start.arguments.into()),
                 Output::Violation(violation) => panic!("{violation}"),
                 _ => {}
             }
@@ -73,14 +131,107 @@ const NOW: Now = Now { monotonic: Duration::ZERO, wall: 0 };
 #[test]
 fn unwritten_answer_is_no_open_question() {
     let mut world = World::new();
-    world.host(json!({ "id": "p", "type": "prompt", "message": "go" }));
-    let asked = world.said.iter().find(|frame| frame["type"] == "extension_ui_request").expect("a question");
-    let answer = json!({ "type": "extension_ui_response", "id": asked["id"], "value": "Allow once" });
-    assert!(world.engine.waiting_run().is_some());
+    let (question, _) = world.ask();
     world.host(json!({ "id": "e", "type": "export_html" }));
     assert_eq!(world.engine.waiting_run(), None);
-    world.host(answer);
-    assert_eq!((world.engine.waiting_run(), world.started), (None, 0));
+    world.answer(&question, "Allow once");
+    assert_eq!((world.engine.waiting_run(), &*world.started), (None, &[][..]));
     world.handle(Input::FileWritten(Ok(())));
-    assert_eq!(world.started, 1);
+    assert_eq!(world.started, [json!({})]);
+}
+
+/// A process whose extension is asked about the call first, and the question of the process before.
+fn resumed() -> (World, Value) {
+    let mut before = World::new();
+    let (question, waiting) = before.ask();
+    let mut world = before.next(waiting);
+    assert!(world.engine.waiting_run().is_some(), "before the extension is there");
+    world.extension(json!({ "type": "register", "hooks": ["tool_call"] }));
+    assert_eq!(world.told.last().expect("a hook")["hook"]["type"], "tool_call");
+    (world, question)
+}
+
+#[test]
+fn answer_during_resumption_counts_once() {
+    let (mut world, question) = resumed();
+    world.answer(&question, "Allow once");
+    world.answer(&question, "Deny");
+    assert_eq!(world.started, [] as [Value; 0], "the extension has its say first");
+    world.extension(json!({ "type": "done", "result": {} }));
+    assert_eq!(world.started, [json!({})]);
+    assert!(!world.said.iter().any(|frame| frame["type"] == QUESTION), "it is answered");
+}
+
+#[test]
+fn denial_during_resumption_counts() {
+    let (mut world, question) = resumed();
+    world.answer(&question, "Deny");
+    world.extension(json!({ "type": "done", "result": {} }));
+    assert_eq!(world.started, [] as [Value; 0]);
+    let end = world.said.iter().find(|frame| frame["type"] == "tool_execution_end").expect("an end");
+    assert_eq!(end["result"]["content"][0]["text"], "The user did not allow this call of bash.");
+}
+
+#[test]
+fn early_answer_outlives_its_process() {
+    let (mut world, question) = resumed();
+    assert!(world.engine.waiting_run().is_some(), "before the extension has decided");
+    world.answer(&question, "Allow once");
+    let waiting = world.engine.waiting_run().expect("it waits");
+    let waiting = serde_json::from_value(serde_json::to_value(waiting).expect("JSON")).expect("a run");
+    let mut next = world.next(waiting);
+    next.extension(json!({ "type": "register" }));
+    assert_eq!(next.started, [json!({})]);
+}
+
+#[test]
+fn early_answer_is_to_the_same_call() {
+    let (mut world, question) = resumed();
+    world.answer(&question, "Allow once");
+    world.extension(json!({ "type": "done", "result": { "input": { "command": "other" } } }));
+    assert_eq!(world.started, [] as [Value; 0]);
+    let asked = world.question()["id"].clone();
+    assert_ne!(asked, question);
+    world.answer(&asked, "Allow once");
+    assert_eq!(world.started, [json!({ "command": "other" })]);
+}
+
+#[test]
+fn early_answer_of_another_is_narrowed() {
+    let (world, question) = resumed();
+    for (value, narrowed) in
+        [("Allow for this session", "Allow once"), ("Deny", "Deny"), ("Allow ever", "Deny")]
+    {
+        let answer = json!({ "type": "extension_ui_response", "id": question, "value": value });
+        let mut answer = serde_json::from_value(answer).expect("an answer");
+        world.engine.narrow_answer(&mut answer);
+        assert_eq!(serde_json::to_value(answer).expect("JSON")["value"], narrowed);
+    }
+}
+
+#[test]
+fn run_that_is_not_resumed_is_closed() {
+    let mut before = World::new();
+    let (_, waiting) = before.ask();
+    let mut other = serde_json::to_value(waiting).expect("JSON");
+    other["answer"] = json!([7, ["other"]]);
+    let waiting = serde_json::from_value(other).expect("a run");
+    let mut world = before.next(waiting);
+    world.extension(json!({ "type": "register", "hooks": ["session_start"] }));
+    let roles = |world: &World| -> Vec<Value> {
+        let messages = world.engine.messages().iter().map(|it| serde_json::to_value(it).expect("JSON"));
+        messages.map(|it| json!([it["role"], it["stopReason"]])).collect()
+    };
+    let closed = [
+        json!(["user", null]),
+        json!(["assistant", "toolUse"]),
+        json!(["toolResult", null]),
+        json!(["assistant", "aborted"]),
+    ];
+    assert_eq!(roles(&world), closed);
+    assert_eq!(world.disk.tree().expect("a file").context().messages.len(), 4);
+    let told = take(&mut world.said);
+    let error = told.iter().find(|frame| frame["type"] == "extension_error").expect("the host is told");
+    assert_eq!(error["event"], "session");
+    assert_eq!(world.engine.waiting_run(), None);
 }

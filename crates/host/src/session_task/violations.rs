@@ -7,7 +7,7 @@ use pi_rpc_server::{LoginAccess, ModelLibrary, ToolEnvironment};
 use std::time::Duration;
 
 /// A session with the scripted model, in memory.
-fn options(dialect: Dialect, directory: PathBuf) -> SessionOptions {
+pub(super) fn options(dialect: Dialect, directory: PathBuf) -> SessionOptions {
     SessionOptions {
         dialect,
         library: ModelLibrary::scripted("demo").unwrap(),
@@ -53,22 +53,26 @@ fn options(dialect: Dialect, directory: PathBuf) -> SessionOptions {
     }
 }
 
-/// A task of such a session.
-pub(super) fn task(directory: &Path, resumption: Resumption, sinks: SessionSinks) -> Box<SessionTask> {
+/// A task of a session with these options.
+pub(super) fn task_of(
+    options: SessionOptions,
+    resumption: Resumption,
+    sinks: SessionSinks,
+) -> Box<SessionTask> {
     let limits = SessionLimits {
         max_frame: 1 << 20,
         kept_output: 1 << 20,
         kept_idle: Duration::from_secs(60),
         unattended: Unattended::default(),
     };
-    let options = options(Dialect::Pi, directory.to_owned());
     SessionTask::new("s1".to_owned(), options, limits, Principal::local(), resumption, sinks)
 }
 
 #[tokio::test]
 async fn violation_is_counted() {
     let directory = tempfile::tempdir().unwrap();
-    let mut task = task(directory.path(), Resumption::default(), SessionSinks::default());
+    let options = options(Dialect::Pi, directory.path().to_owned());
+    let mut task = task_of(options, Resumption::default(), SessionSinks::default());
     task.step(None);
     let before = METRICS.count_of_violations();
     // No client can use an id twice: `RequestIds` gives each command its own. Here the state answers the open `bash`.

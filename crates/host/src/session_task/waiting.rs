@@ -33,13 +33,13 @@ impl SessionSinks {
 impl SessionTask {
     /// The run that another process is to go on with, for whoever passes the output on and notes it.
     pub(super) fn noted_elsewhere(&self) -> Option<Arc<WaitingRun>> {
-        if let Some(left) = self.left.as_deref().filter(|_| self.outlet.is_some()) {
+        self.outlet.as_ref()?;
+        if let Some(left) = self.left.as_deref() {
             return Some(Arc::new(left.clone()));
         }
-        let engine = &self.runner.engine;
-        let waiting =
-            self.outlet.as_ref().filter(|_| engine.asks_permission()).and_then(|_| engine.waiting_run());
-        waiting.filter(|waiting| waiting.is_up_to_clients).map(Arc::new)
+        // Where it is left as it is, nothing of it begins here any more.
+        let may_be_noted = |waiting: &WaitingRun| waiting.is_up_to_clients || self.is_parked;
+        self.runner.engine.waiting_run().filter(may_be_noted).map(Arc::new)
     }
 
     /// Looks since when a permission is asked for while no client is there.
@@ -89,8 +89,7 @@ impl SessionTask {
 /// Notes the run that waits for a permission, or that none does.
 pub(super) fn note_waiting_run(file: &mut Option<WaitingRunFile>, engine: &Engine) {
     let Some(file) = file else { return };
-    let waiting = if engine.asks_permission() { engine.waiting_run() } else { None };
-    if let Err(error) = file.note(waiting) {
+    if let Err(error) = file.note(engine.waiting_run()) {
         tracing::error!("a restart will not bring the open question back: {error}");
     }
 }
