@@ -8,10 +8,10 @@
 mod calls;
 mod connections;
 mod logins;
+mod model_calls;
 mod notices;
 mod registered;
 mod resources;
-mod script_models;
 mod scripts;
 mod tool_search;
 

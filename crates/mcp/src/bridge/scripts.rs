@@ -4,7 +4,7 @@
 //! find and describe tools. What a script stores is an entry of the session, so that a branch has what was stored on its way.
 
 use super::{
-    script_models::{MODEL_FUNCTIONS, ModelCallEnd, ModelCalls},
+    model_calls::{MODEL_FUNCTIONS, ModelCallEnd, ModelCalls},
     *,
 };
 use crate::{
