@@ -16,6 +16,7 @@ mod toolchain_support;
 #[path = "../traces/trace_support/mod.rs"]
 mod trace_support;
 
+mod argument_errors;
 mod bedrock_requests;
 mod commands;
 mod conversation_requests;

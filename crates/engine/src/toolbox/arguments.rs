@@ -4,6 +4,7 @@ use crate::{
     consent_patterns::ConsentPatterns,
     todos::list::TODO_WRITE,
     toolbox::{
+        argument_problems::{problem_lines, without_empty_fractions},
         coercion::coerce,
         declarations::script_sentence,
         edit_arguments::{EDIT, EDITS, gather_edits},
@@ -12,10 +13,7 @@ use crate::{
         selection::{RecordedTools, SelectionReport, ToolSelection},
     },
 };
-use jsonschema::{
-    Draft, PatternOptions, ValidationOptions, Validator,
-    error::{TypeKind, ValidationErrorKind},
-};
+use jsonschema::{Draft, PatternOptions, ValidationOptions, Validator};
 use pi_rpc_model::types::ToolSpec;
 use pi_rpc_protocol::{Base, JsonObject, ToolCall, ToolExposure, errors};
 use serde_json::Value;
@@ -106,16 +104,15 @@ impl Tool {
             Ok(_) if self.costs_too_much(&value) => {
                 vec![format!("  - root: checking them takes more than {MOST_STEPS} steps")]
             }
-            Ok(validator) => {
-                let errors = validator.iter_errors(&value).take(MOST_PROBLEMS);
-                errors.map(|error| problem(base, &error)).collect()
-            }
+            Ok(validator) if validator.is_valid(&value) => Vec::new(),
+            Ok(validator) => problem_lines(base, &self.spec.parameters, validator, &value),
             Err(fault) => vec![fault.error_text(base, name)],
         };
         match value {
             Value::Object(arguments) if problems.is_empty() => Ok(arguments),
             _ => {
-                let received = serde_json::to_string_pretty(arguments).unwrap_or_default();
+                let received = without_empty_fractions(&Value::Object(arguments.clone()));
+                let received = serde_json::to_string_pretty(&received).unwrap_or_default();
                 Err(errors::invalid_arguments(base, name, &problems.join("\n"), &received))
             }
         }
@@ -481,15 +478,17 @@ impl Toolbox {
     }
 }
 
-/// The maximum of argument problems in an error for the model.
-const MOST_PROBLEMS: usize = 100;
-
 /// The most ways that a pattern is tried in a text, and the most bytes that it may be compiled to.
 const PATTERN_LIMITS: (usize, usize) = (10_000, 1 << 20);
 
 /// The validator of a schema that others brought.
 pub(crate) fn examine(schema: &Value) -> Result<Validator, SchemaFault> {
     Schema::new(schema).examine().map_err(SchemaFault::Costly)?;
+    compile_with_limits(schema)
+}
+
+/// The validator of a schema whose patterns may be costly.
+pub(super) fn compile_with_limits(schema: &Value) -> Result<Validator, SchemaFault> {
     let (ways, bytes) = PATTERN_LIMITS;
     let patterns =
         PatternOptions::fancy_regex().backtrack_limit(ways).size_limit(bytes).dfa_size_limit(bytes);
@@ -498,38 +497,6 @@ pub(crate) fn examine(schema: &Value) -> Result<Validator, SchemaFault> {
 
 fn compile(options: ValidationOptions, schema: &Value) -> Result<Validator, SchemaFault> {
     options.build(schema).map_err(|error| SchemaFault::Invalid(error.to_string()))
-}
-
-fn problem(base: Base, error: &jsonschema::ValidationError) -> String {
-    if let ValidationErrorKind::Required { property } = error.kind() {
-        let name = property.as_str().unwrap_or_default();
-        return format!("  - {name}: {}", errors::argument_missing(base, name));
-    }
-    let path = error.instance_path().to_string();
-    let path = path.trim_start_matches('/').replace('/', ".");
-    let path = if path.is_empty() { "root".to_owned() } else { path };
-    let wrong_type = |wanted: &str| errors::argument_type(base, wanted, type_name(error.instance()));
-    let reason = match error.kind() {
-        ValidationErrorKind::Type { kind: TypeKind::Single(wanted) } => wrong_type(wanted.as_str()),
-        ValidationErrorKind::Type { kind: TypeKind::Multiple(wanted) } => {
-            wrong_type(&wanted.iter().map(|wanted| wanted.as_str()).collect::<Vec<_>>().join(" or "))
-        }
-        _ => error.to_string(),
-    };
-    format!("  - {path}: {reason}")
-}
-
-/// Name of the type of a value, in the words of JSON Schema.
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.as_f64().is_some_and(|number| number.fract() == 0.0) => "integer",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ fn coerce_to_branch(value: &mut Value, branches: &[Value]) {
     let coerced = branches.iter().find_map(|branch| {
         let mut candidate = value.clone();
         coerce(&mut candidate, branch);
-        fits(branch, &candidate).then_some(candidate)
+        fits_within(branch, &candidate).then_some(candidate)
     });
     if let Some(coerced) = coerced {
         *value = coerced;
@@ -85,7 +85,25 @@ fn fits(schema: &Value, value: &Value) -> bool {
             .is_none_or(|all| all.iter().all(|part| fits(part, value)))
 }
 
-fn is_of(value: &Value, wanted: &str) -> bool {
+/// Whether the value and all that is in it [fit](fits): what does not is better reported as it came.
+fn fits_within(schema: &Value, value: &Value) -> bool {
+    fits(schema, value)
+        && match value {
+            Value::Object(map) => {
+                let declared = schema.get("properties").and_then(Value::as_object);
+                let declared = |key: &str| declared.and_then(|it| it.get(key));
+                map.iter().all(|(key, it)| declared(key).is_none_or(|schema| fits_within(schema, it)))
+            }
+            Value::Array(items) => {
+                let schema = schema.get("items");
+                items.iter().all(|it| schema.is_none_or(|schema| fits_within(schema, it)))
+            }
+            _ => true,
+        }
+}
+
+/// Whether a value has a type of JSON Schema.
+pub(super) fn is_of(value: &Value, wanted: &str) -> bool {
     match wanted {
         "null" => value.is_null(),
         "string" => value.is_string(),
@@ -109,7 +127,7 @@ fn members(schema: &Value) -> Option<&[Value]> {
 }
 
 /// The types that the schema names.
-fn types(schema: &Value) -> Vec<&str> {
+pub(super) fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(one)) => vec![one],
         Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
@@ -168,6 +186,7 @@ mod tests {
                 "a": number_or_null, "b": { "type": ["string", "null"] }, "c": { "type": "string" },
                 "d": { "type": "array", "items": number_or_null }, "e": { "enum": ["x", 5, null] },
                 "f": { "$ref": "#/$defs/f" }, "g": { "type": ["integer", "null"] }, "h": { "type": "object" },
+                "k": { "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] },
             },
             "required": ["a"],
         });
@@ -176,6 +195,7 @@ mod tests {
             (json!({ "a": 1, "c": null, "h": null }), Some(json!({ "a": 1 }))),
             (json!({ "a": "5", "d": "7", "e": "5" }), Some(json!({ "a": 5, "d": [7], "e": 5 }))),
             (json!({ "a": "x", "g": "6", "b": true }), Some(json!({ "a": "x", "g": 6, "b": "true" }))),
+            (json!({ "a": 1, "k": { "x": 1 } }), None),
             (json!({ "a": [1], "d": ["1", "x"] }), Some(json!({ "a": [1], "d": [1, "x"] }))),
         ] {
             let mut value = given.clone();

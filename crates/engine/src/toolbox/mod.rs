@@ -1,5 +1,6 @@
 //! The tools that the model is offered, and the check of what it calls them with.
 
+mod argument_problems;
 pub(super) mod arguments;
 mod coercion;
 pub mod declarations;

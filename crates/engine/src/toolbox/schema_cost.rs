@@ -121,7 +121,7 @@ impl<'s> Schema<'s> {
     }
 
     /// The schema that a reference leads to; `None`: none of this document.
-    fn target(&self, reference: &str) -> Option<&'s Value> {
+    pub fn target(&self, reference: &str) -> Option<&'s Value> {
         let (resource, part) = reference.split_once('#').unwrap_or((reference, ""));
         if !resource.is_empty() {
             let named = self.named.get(resource).copied().flatten();
