@@ -71,6 +71,7 @@ mod access;
 pub mod attach;
 mod auth_command;
 mod client_place;
+mod command_check;
 mod field_lengths;
 mod file_owners;
 mod file_watch;

@@ -2,15 +2,14 @@
 //! journal, through a front where it speaks another dialect than they.
 
 use super::{
-    field_lengths,
+    command_check::{CommandCheck, command_of, is_overspent, refused},
     file_owners::FileAccess,
     host_error::HostError,
     journal::Journal,
     metrics::METRICS,
     other_server::{OtherServer, OtherSessionOptions},
     partial_answer::PartialAnswer,
-    permission::{SessionOwner, permit},
-    principal::{Principal, SessionPlace, calls_model},
+    principal::{Principal, SessionPlace},
     request_ids::RequestIds,
     server_process::{EXIT_TIMEOUT, PipeEvent, ServerProcess},
     session_clients::{AttachedClient, SessionClients},
@@ -34,7 +33,7 @@ use serde_json::Value;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -451,29 +450,18 @@ impl OtherSession {
     }
 
     /// Why a client may not give a command.
-    fn refusal(&self, input: &Input, principal: &Arc<Principal>) -> Option<LineError> {
-        let Input::Frame(frame) = input else { return None };
-        let Inbound::Command(command) = &**frame else { return None };
-        let checked = self.check_command(command, principal);
-        let reason = checked.err()?;
-        let (kind, id) = (command.kind().as_str().to_owned(), command.id().cloned());
-        Some(LineError::Refused { kind, id, reason })
-    }
-
-    /// Checks a command of a client, who may be another than the owner and have other limits.
-    fn check_command(&self, command: &RpcCommand, principal: &Arc<Principal>) -> Result<(), String> {
-        field_lengths::check_command(command)?;
+    fn refusal(&self, input: &Input, principal: &Principal) -> Option<LineError> {
+        let command = command_of(input)?;
         if self.has_ended_input || !self.server.takes_input() {
-            return Err(format!("{}: the session is ending", command.kind()));
+            return Some(refused(command, format!("{}: the session is ending", command.kind())));
         }
-        if matches!(command, RpcCommand::SetEventFilter(_) | RpcCommand::OpenSession(_)) {
-            return Err(format!("{}: not in a session of a host", command.kind()));
-        }
-        let file = self.state.as_ref().and_then(|state| state.session_file.as_ref()).map(PathBuf::from);
-        let place = SessionPlace { directory: self.directory.clone(), file };
-        let check = || {
+        let place = || {
+            let file = self.state.as_ref().and_then(|state| state.session_file.as_ref()).map(PathBuf::from);
+            SessionPlace { directory: self.directory.clone(), file }
+        };
+        let check = CommandCheck { principal, owner: &self.owner };
+        check.refusal(input, place, |command| {
             principal.limits.check_other_server()?;
-            principal.check_command(command, &place, Instant::now())?;
             if let RpcCommand::SwitchSession(it) = command {
                 // The program does not check whose session the file is.
                 let path = self.directory.join(&it.session_path);
@@ -481,25 +469,14 @@ impl OtherSession {
                 self.files.refuse_noted(&path)?;
                 self.files.claim(&path)?;
             }
-            if calls_model(command) {
-                self.owner.check_spend(wall_ms())?;
-                principal.check_spend(wall_ms())?;
-            }
             Ok(())
-        };
-        check().map_err(|error: HostError| {
-            METRICS.refusal(error.code().as_str());
-            error.text()
         })
     }
 
     /// Aborts a run whose last answer has used up what its owner may spend.
     fn abort_if_overspent(&mut self) {
-        let is_over = std::mem::take(&mut self.has_spent)
-            && self.machine.flow() != FlowState::Idle
-            && self.owner.check_spend(wall_ms()).is_err();
-        if is_over {
-            tracing::warn!("session {}: its owner may spend no more today; its run is aborted", self.id);
+        let runs = self.machine.flow() != FlowState::Idle;
+        if is_overspent(&mut self.has_spent, runs, &self.owner, &self.id) {
             self.give(AbortCommand { id: None }.into());
         }
     }
@@ -512,14 +489,8 @@ impl OtherSession {
                 while let Ok(line) = lines.try_recv() {
                     self.receive(line);
                 }
-                // The last door: no way into a session passes by it. Without a reply, there is no such session.
-                let owner = self.owner.clone();
-                let Ok(attach) = permit(&attach.principal.clone(), SessionOwner::Opener(&owner.name), attach)
-                else {
-                    return;
-                };
-                let AttachedClient { attached, needs_snapshot } =
-                    self.clients.attach(attach.into_inner(), &self.journal);
+                let admitted = self.clients.admit(attach, &self.owner, &self.journal);
+                let Some(AttachedClient { attached, needs_snapshot }) = admitted else { return };
                 if needs_snapshot {
                     self.send_snapshot(attached.client);
                 }

@@ -2,6 +2,7 @@
 
 use super::{
     journal::{Journal, JournalEntry},
+    permission::{SessionOwner, permit},
     principal::Principal,
     session_handle::{Attach, Attached, ClientLine},
     watcher::{ClientId, WatcherMessage, WatcherQueue},
@@ -99,8 +100,15 @@ impl SessionClients {
         Some((principal, line))
     }
 
-    /// Attaches a client, and fills its queue with the frames that it has missed, as far as they are kept.
-    pub fn attach(&mut self, attach: Attach, journal: &Journal) -> AttachedClient {
+    /// Attaches a client that may touch the session of `owner`, and fills its queue with the frames that it has missed, as far as they
+    /// are kept. `None`: to this client, there is no such session. It is the last door: no way into a session passes by it.
+    pub fn admit(&mut self, attach: Attach, owner: &Principal, journal: &Journal) -> Option<AttachedClient> {
+        let principal = attach.principal.clone();
+        let permitted = permit(&principal, SessionOwner::Opener(&owner.name), attach).ok()?;
+        Some(self.attach(permitted.into_inner(), journal))
+    }
+
+    fn attach(&mut self, attach: Attach, journal: &Journal) -> AttachedClient {
         let Attach { key, after, queue, principal, has_messages } = attach;
         let known = self.clients.iter().find(|(_, client)| client.key == key).map(|(id, _)| *id);
         let id = known.unwrap_or_else(|| {

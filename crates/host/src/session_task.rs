@@ -1,19 +1,18 @@
 //! The task of one session: feeds the engine with the lines of all clients, and hands its frames to the journal.
 
 use super::{
-    field_lengths,
+    command_check::{CommandCheck, command_of, is_overspent},
     journal::Journal,
     metrics::METRICS,
     notices,
     outlet::Outlet,
-    permission::{SessionOwner, permit},
-    principal::{Principal, SessionFacts, SessionPlace, calls_model},
+    principal::{Principal, SessionFacts, SessionPlace},
     records::WaitingRunFile,
     request_ids::RequestIds,
     session_clients::{AttachedClient, SessionClients},
     session_handle::{
-        Attach, Attached, ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits,
-        SessionRequest, TaskChannels,
+        ClientLine, Resumption, SessionEnd, SessionHandle, SessionInfo, SessionLimits, SessionRequest,
+        TaskChannels,
     },
     tool_spending::ToolSpending,
     watcher::{ClientId, WatcherMessage},
@@ -357,26 +356,17 @@ impl SessionTask {
 
     /// Why a client may not give a command.
     fn refusal(&self, input: &Input, principal: &Principal) -> Option<LineError> {
-        let Input::Frame(frame) = input else { return None };
-        let Inbound::Command(command) = &**frame else { return None };
-        let file = match command {
-            RpcCommand::SwitchSession(_) => self.runner.engine.state().session_file.map(PathBuf::from),
-            _ => None,
+        let place = || {
+            let file = match command_of(input) {
+                Some(RpcCommand::SwitchSession(_)) => {
+                    self.runner.engine.state().session_file.map(PathBuf::from)
+                }
+                _ => None,
+            };
+            SessionPlace { directory: self.directory.clone(), file }
         };
-        let place = SessionPlace { directory: self.directory.clone(), file };
-        let refused = |reason| {
-            let (kind, id) = (command.kind().as_str().to_owned(), command.id().cloned());
-            LineError::Refused { kind, id, reason }
-        };
-        if let Err(reason) = field_lengths::check_command(command) {
-            return Some(refused(reason));
-        }
-        // A session of a host may have several clients, and the host says where its file is.
-        if matches!(command, RpcCommand::SetEventFilter(_) | RpcCommand::OpenSession(_)) {
-            return Some(refused(format!("{}: not in a session of a host", command.kind())));
-        }
-        let checked = principal.check_command(command, &place, Instant::now());
-        let checked = checked.and_then(|()| match principal.limits == self.owner.limits {
+        let check = CommandCheck { principal, owner: &self.owner };
+        check.refusal(input, place, |command| match principal.limits == self.owner.limits {
             true => Ok(()),
             false => {
                 let model = self.runner.engine.state().model;
@@ -394,26 +384,15 @@ impl SessionTask {
                 };
                 principal.check_effects(command, &self.owner.limits, &facts)
             }
-        });
-        // The owner pays for the commands of every client.
-        let checked = checked.and_then(|()| match calls_model(command) {
-            true => self.owner.check_spend(wall_ms()).and_then(|()| principal.check_spend(wall_ms())),
-            false => Ok(()),
-        });
-        let error = checked.err()?;
-        METRICS.refusal(error.code().as_str());
-        Some(refused(error.text()))
+        })
     }
 
     /// The input that ends a run whose last answer has used up what its owner may spend.
     fn abort_if_overspent(&mut self) -> Option<Input> {
-        let is_over = std::mem::take(&mut self.has_spent)
-            && !self.runner.engine.is_idle()
-            && self.owner.check_spend(wall_ms()).is_err();
-        if !is_over {
+        let runs = !self.runner.engine.is_idle();
+        if !is_overspent(&mut self.has_spent, runs, &self.owner, &self.id) {
             return None;
         }
-        tracing::warn!("session {}: its owner may spend no more today; its run is aborted", self.id);
         let mut input = Input::Frame(Box::new(Inbound::Command(AbortCommand { id: None }.into())));
         self.ids.assign(&mut input, NO_CLIENT);
         Some(input)
@@ -434,13 +413,14 @@ impl SessionTask {
                         *exit_reason = exit_reason.take().or(self.step(Some(input)));
                     }
                 }
-                // The last door: no way into a session passes by it. Without a reply, there is no such session.
-                let owner = self.owner.clone();
-                if let Ok(attach) =
-                    permit(&attach.principal.clone(), SessionOwner::Opener(&owner.name), attach)
+                if let Some(AttachedClient { attached, needs_snapshot }) =
+                    self.clients.admit(attach, &self.owner, &self.journal)
                 {
+                    if needs_snapshot {
+                        self.push_snapshot(attached.client);
+                    }
                     // A connection that is gone does not receive the reply; its Detach follows.
-                    let _ = reply.send(self.attach(attach.into_inner()));
+                    let _ = reply.send(attached);
                 }
                 None
             }
@@ -472,14 +452,6 @@ impl SessionTask {
                 (!self.is_parked).then_some(Input::Shutdown)
             }
         }
-    }
-
-    fn attach(&mut self, attach: Attach) -> Attached {
-        let AttachedClient { attached, needs_snapshot } = self.clients.attach(attach, &self.journal);
-        if needs_snapshot {
-            self.push_snapshot(attached.client);
-        }
-        attached
     }
 
     fn push_snapshot(&self, client: ClientId) {

@@ -1,0 +1,77 @@
+//! What a session lets its clients do, whoever's server it has.
+
+use super::{
+    field_lengths,
+    host_error::HostError,
+    metrics::METRICS,
+    principal::{Principal, SessionPlace, calls_model},
+};
+use pi_rpc_engine::Input;
+use pi_rpc_protocol::{Inbound, LineError, RpcCommand};
+use pi_rpc_server::wall_ms;
+use std::time::Instant;
+
+/// The principals that a command of a session counts for.
+pub struct CommandCheck<'s> {
+    /// Who gives it.
+    pub principal: &'s Principal,
+    /// Who has opened the session, and pays for the commands of every client.
+    pub owner: &'s Principal,
+}
+
+impl CommandCheck<'_> {
+    /// Why a client may not give a command. `place` is that of the session, `further` what it checks besides.
+    pub fn refusal(
+        &self,
+        input: &Input,
+        place: impl FnOnce() -> SessionPlace,
+        further: impl FnOnce(&RpcCommand) -> Result<(), HostError>,
+    ) -> Option<LineError> {
+        let command = command_of(input)?;
+        if let Err(reason) = field_lengths::check_command(command) {
+            return Some(refused(command, reason));
+        }
+        // A session of a host may have several clients, and the host says where its file is.
+        if matches!(command, RpcCommand::SetEventFilter(_) | RpcCommand::OpenSession(_)) {
+            return Some(refused(command, format!("{}: not in a session of a host", command.kind())));
+        }
+        let check = || {
+            self.principal.check_command(command, &place(), Instant::now())?;
+            further(command)?;
+            if calls_model(command) {
+                self.owner.check_spend(wall_ms())?;
+                self.principal.check_spend(wall_ms())?;
+            }
+            Ok(())
+        };
+        let error: HostError = check().err()?;
+        METRICS.refusal(error.code().as_str());
+        Some(refused(command, error.text()))
+    }
+}
+
+/// The command in an input; `None`: it is none.
+pub fn command_of(input: &Input) -> Option<&RpcCommand> {
+    match input {
+        Input::Frame(frame) => match &**frame {
+            Inbound::Command(command) => Some(command),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The refusal of a command for this reason.
+pub fn refused(command: &RpcCommand, reason: String) -> LineError {
+    LineError::Refused { kind: command.kind().as_str().to_owned(), id: command.id().cloned(), reason }
+}
+
+/// Whether the run of a session is to be aborted, as its last answer has used up what its owner may spend. `has_spent`: whether an
+/// answer has cost money since that was last looked at.
+pub fn is_overspent(has_spent: &mut bool, runs: bool, owner: &Principal, session: &str) -> bool {
+    let is_over = std::mem::take(has_spent) && runs && owner.check_spend(wall_ms()).is_err();
+    if is_over {
+        tracing::warn!("session {session}: its owner may spend no more today; its run is aborted");
+    }
+    is_over
+}
