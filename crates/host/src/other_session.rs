@@ -101,6 +101,18 @@ pub fn start(
     (owner, files): (Arc<Principal>, FileAccess),
     resumption: Resumption,
 ) -> Result<SessionHandle, HostError> {
+    start_within(START_TIMEOUT, id, server, options, limits, (owner, files), resumption)
+}
+
+fn start_within(
+    start_timeout: Duration,
+    id: String,
+    server: &OtherServer,
+    options: OtherSessionOptions,
+    limits: SessionLimits,
+    (owner, files): (Arc<Principal>, FileAccess),
+    resumption: Resumption,
+) -> Result<SessionHandle, HostError> {
     let process = ServerProcess::start(server, &options)?;
     let OtherSessionOptions { dialect, directory, .. } = options;
     let front = (!is_same_wire(server.speaks.dialect, dialect)).then(|| Front::new(server.speaks, dialect));
@@ -133,7 +145,7 @@ pub fn start(
     let span = tracing::error_span!("session", id = %handle.id);
     let work = async move {
         let TaskChannels { lines, requests, info, serves, ended } = channels;
-        let ending = session.run(lines, requests, (&info, &serves)).await;
+        let ending = session.run(start_timeout, lines, requests, (&info, &serves)).await;
         ended.send_replace(Some(ending));
     };
     tokio::spawn(work.instrument(span));
@@ -143,6 +155,7 @@ pub fn start(
 impl OtherSession {
     async fn run(
         mut self: Box<Self>,
+        start_timeout: Duration,
         mut lines: mpsc::Receiver<ClientLine>,
         mut requests: mpsc::Receiver<SessionRequest>,
         (info, serves): (&watch::Sender<SessionInfo>, &watch::Sender<bool>),
@@ -151,12 +164,12 @@ impl OtherSession {
         self.front.iter_mut().for_each(|front| front.start(&mut first));
         self.take(&first);
         self.ask_state();
-        let start_limit = tokio::time::Instant::now() + START_TIMEOUT;
-        // Until when the server may read what clients have sent, before it is ended.
+        let start_limit = tokio::time::Instant::now() + start_timeout;
+        // Until when the server may read what clients have sent, and exit, before it is ended.
         let mut read_limit = None;
         let mut is_resumable = false;
         let mut has_ended = false;
-        while !has_ended && (!self.is_stopping || read_limit.is_some() && self.server.has_unwritten()) {
+        while !has_ended && (!self.is_stopping || read_limit.is_some()) {
             let reads = self.state.is_some() && self.server.has_room() && !self.is_stopping;
             let limit = read_limit.or(Some(start_limit).filter(|_| self.state.is_none()));
             let late = async {
@@ -171,6 +184,8 @@ impl OtherSession {
                         let path = self.info().path;
                         (self.is_stopping, is_resumable) = (true, path.is_some_and(|path| path.is_file()));
                         read_limit = Some(tokio::time::Instant::now() + EXIT_TIMEOUT);
+                        // What is in the pipe is read by then: no signal comes before it.
+                        self.server.close_input();
                     }
                     SessionRequest::Close => (self.is_stopping, is_resumable, read_limit) = (true, false, None),
                     request => self.answer(request, &mut lines),
@@ -182,10 +197,10 @@ impl OtherSession {
                 },
                 Some(line) = lines.recv(), if reads => self.receive(line),
                 () = late => match read_limit.take() {
-                    Some(_) => tracing::warn!("the server has not read all lines of its clients"),
+                    Some(_) => tracing::warn!("the server has not ended at the end of its input"),
                     None => self.server.fail(format!(
                         "the server has not told its state within {} seconds",
-                        START_TIMEOUT.as_secs()
+                        start_timeout.as_secs_f32()
                     )),
                 },
             }
@@ -196,9 +211,9 @@ impl OtherSession {
             let now = self.info();
             info.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
         }
-        let Self { id, server, clients, journal, .. } = *self;
+        let Self { id, server, clients, journal, is_stopping, .. } = *self;
         let error = match has_ended {
-            true => server.end().await,
+            true => server.end().await.filter(|_| !is_stopping),
             false => {
                 server.stop().await;
                 None
@@ -556,3 +571,6 @@ fn unreadable_response(line: &[u8]) -> Option<Outbound> {
     };
     Some(Outbound::Response(response.into()))
 }
+
+#[cfg(test)]
+mod programs;

@@ -106,11 +106,6 @@ impl ServerProcess {
         self.stdin.is_some() && !self.closes_input && self.drains_until.is_none() && self.fault.is_none()
     }
 
-    /// Whether the server still has to read what it was sent.
-    pub const fn has_unwritten(&self) -> bool {
-        self.stdin.is_some() && !self.unwritten.is_empty()
-    }
-
     /// Closes the server's stdin once all of it is written.
     pub fn close_input(&mut self) {
         self.closes_input = true;
@@ -211,5 +206,32 @@ async fn log_stderr(stderr: ChildStderr) {
             Ok(line) => tracing::info!("the server: {}", harmless(String::from_utf8_lossy(&line).trim_end())),
             Err(error) => tracing::info!("the server: {error}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pi_rpc_protocol::Dialect;
+
+    #[tokio::test]
+    async fn unread_bytes_are_bounded() {
+        let directory = std::env::temp_dir();
+        let server = OtherServer {
+            program: "/bin/cat".into(),
+            arguments: Vec::new(),
+            speaks: Dialect::Pi1.into(),
+            dialect: Dialect::Pi1,
+            directory: directory.clone(),
+        };
+        let options = OtherSessionOptions { dialect: Dialect::Pi1, directory, arguments: Vec::new() };
+        let mut process = ServerProcess::start(&server, &options).unwrap();
+        process.write(&vec![0; MAX_UNREAD]);
+        assert!(!process.has_room(), "no more lines of clients are taken");
+        process.write(&vec![0; MAX_UNWRITTEN]);
+        assert!(!process.takes_input());
+        assert!(matches!(process.next().await, PipeEvent::Ended));
+        let error = "the server has not read what it was sent: more than 268435456 bytes";
+        assert_eq!(process.end().await.as_deref(), Some(error));
     }
 }
