@@ -3,7 +3,7 @@
 use pi_rpc::{
     acp::{MAPPING, Mapping},
     protocol::{
-        AgentMessageKind, AgentSessionEventKind, AssistantMessageEventKind, RpcCommandKind,
+        AgentMessageKind, AgentSessionEventKind, AssistantMessageEventKind, ErrorText, RpcCommandKind,
         RpcExtensionUIRequestKind, StopReason, ThinkingLevel,
     },
 };
@@ -39,6 +39,9 @@ fn mapping_names_every_value() {
     assert_eq!(levels, ThinkingLevel::ALL.iter().map(|it| it.as_str()).collect());
     let reasons: BTreeSet<&str> = mapping.stop_reasons.keys().map(String::as_str).collect();
     assert_eq!(reasons, StopReason::ALL.iter().map(|it| it.as_str()).collect());
+    let errors: BTreeSet<&str> = ErrorText::ALL.iter().map(|it| it.as_str()).collect();
+    let named: BTreeSet<&str> = mapping.error_stop_reasons.keys().map(String::as_str).collect();
+    assert!(named.is_subset(&errors), "{named:?}");
 }
 
 #[test]

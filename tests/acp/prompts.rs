@@ -142,6 +142,30 @@ async fn failed_model_fails_prompt() {
 }
 
 #[tokio::test]
+async fn stop_at_budget_ends_prompt() {
+    let turns = json!([
+        { "match": "go", "say": [{ "tool": "bash", "arguments": { "command": "echo one" } }] },
+        { "say": [{ "text": "Done." }], "repeat": true }
+    ]);
+    for setup in [Setup::own(turns.clone()), Setup::foreign(turns, "pi-1")] {
+        let mut setup = setup;
+        setup.options.extend(["--max-turns", "1"].map(str::to_owned));
+        for (choice, reason, text) in
+            [(0, StopReason::EndTurn, "Done."), (1, StopReason::MaxTurnRequests, "")]
+        {
+            setup.choice = Some(choice);
+            let project = setup.project();
+            let (stop, wire) = drive(&setup, async |connection, _| {
+                let session = new_session(&connection, &project).await?;
+                prompt(&connection, &session, "go").await
+            })
+            .await;
+            assert_eq!((stop, wire.text("agent_message_chunk").as_str()), (reason, text));
+        }
+    }
+}
+
+#[tokio::test]
 async fn second_prompt_is_refused() {
     let setup = Setup::own(json!([{ "match": "silence", "hang": true }]));
     let project = setup.project();

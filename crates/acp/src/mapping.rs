@@ -26,6 +26,8 @@ pub struct Mapping {
     pub tools: BTreeMap<String, ToolMapping>,
     /// The stop reason of ACP for that of a message; `None`: the prompt fails.
     pub stop_reasons: BTreeMap<String, Option<AcpStopReason>>,
+    /// The stop reason of ACP for a message that has failed with this text of `schema/errors.json`, by the text's name.
+    pub error_stop_reasons: BTreeMap<String, AcpStopReason>,
     /// The name of the mode for a thinking level.
     pub thinking_levels: BTreeMap<String, String>,
     /// Commands of this protocol that clients give as slash commands.

@@ -23,9 +23,9 @@ use agent_client_protocol::{
 use futures_util::FutureExt as _;
 use pi_rpc_client::{Client, Error, Events, RunResult};
 use pi_rpc_protocol::{
-    AbortCommand, AbortRetryCommand, CompactCommand, FlowState, GetAvailableCommandsCommand,
+    AbortCommand, AbortRetryCommand, Base, CompactCommand, ErrorText, FlowState, GetAvailableCommandsCommand,
     GetCommandsCommand, GetMessagesCommand, GetSessionStatsCommand, RpcCommandKind, SetSessionNameCommand,
-    StopReason,
+    StopReason, placeholder_values,
 };
 use std::{
     collections::HashSet,
@@ -547,10 +547,23 @@ fn stop_reason(result: &RunResult) -> Result<AcpStopReason, AcpError> {
         Some(Some(reason)) => Ok(*reason),
         Some(None) if reason == StopReason::Error => {
             let text = message.error_message.clone().unwrap_or_else(|| "the model has failed".to_owned());
+            if let Some(reason) = error_stop_reason(&text) {
+                return Ok(reason);
+            }
             Err(AcpError::new(INTERNAL_ERROR, text))
         }
         _ => Ok(AcpStopReason::EndTurn),
     }
+}
+
+/// The stop reason for an error that is no failure, as the end of a budget.
+fn error_stop_reason(error: &str) -> Option<AcpStopReason> {
+    let has_text = |text: &ErrorText| {
+        Base::ALL.into_iter().any(|base| placeholder_values(text.template(base), error).is_some())
+    };
+    mapping().error_stop_reasons.iter().find_map(|(name, reason)| {
+        ErrorText::ALL.iter().any(|text| text.as_str() == name && has_text(text)).then_some(*reason)
+    })
 }
 
 /// How long a server may take to abort the run of a session that is closed.

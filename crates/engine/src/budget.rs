@@ -185,9 +185,11 @@ impl BudgetLimits {
     /// The limit of `measure`, in words.
     fn words(&self, measure: Measure) -> String {
         match measure {
+            Measure::Dollars if self.dollars == Some(1.0) => texts::budget_dollar(),
             Measure::Dollars => texts::budget_dollars(&self.dollars.unwrap_or(0.0).to_string()),
             Measure::Turns if self.turns == Some(1) => texts::budget_turn(),
             Measure::Turns => texts::budget_turns(&self.turns.unwrap_or(0).to_string()),
+            Measure::Time if self.time == Some(Duration::from_secs(1)) => texts::budget_second(),
             Measure::Time => texts::budget_seconds(&self.time.unwrap_or_default().as_secs_f64().to_string()),
         }
     }

@@ -36,7 +36,12 @@ pub(super) fn all() -> String {
         }
     }
     text += &format!("## Tools\n\n{}\n", tools(mapping["tools"].as_object()));
-    let reasons = pairs(mapping["stopReasons"].as_object());
+    let mut reasons = pairs(mapping["stopReasons"].as_object());
+    let errors = mapping["errorStopReasons"].as_object().into_iter().flatten();
+    reasons.extend(errors.map(|(name, reason)| {
+        let text = format!("`error`, with the text `{name}`");
+        [text, code(reason.as_str().unwrap_or_default())]
+    }));
     text += &format!("## Stop reasons\n\n{}", table(["Of the last message", "Of the prompt"], reasons));
     text
 }

@@ -50,6 +50,24 @@ fn run_pauses_at_its_cost() {
 }
 
 #[test]
+fn limits_of_one_are_singular() {
+    let limits: [(fn(&mut pi_rpc_engine::Modes), _); 3] = [
+        (|modes| modes.budget.run.dollars = Some(1.0), "1 US dollar"),
+        (|modes| modes.budget.run.turns = Some(1), "1 answer"),
+        (|modes| modes.budget.run.time = Some(Duration::from_secs(1)), "1 second"),
+    ];
+    for (limit, words) in limits {
+        let mut first = calls("t1", "bash", "sleep 2000");
+        first["usage"] = json!({ "input": 1_000_000, "output": 0 });
+        let paused = scenario(json!([first, says("Done.")])).modes(limit);
+        let stopped = paused.host(0, prompt("p", "go")).host(5_000, answered("Stop here")).finish(Pi1);
+        let title = format!("The run has reached its budget of {words}.");
+        let options = json!([format!("Go on with {words} more"), "Stop here"]);
+        assert_eq!(dialogs(&stopped.said), [(title, options)], "{}", stopped.log);
+    }
+}
+
+#[test]
 fn other_answers_raise_no_limit() {
     for value in ["no", "", "Go on with 2 answers more"] {
         let paused = paid().modes(|modes| modes.budget.run.turns = Some(1)).host(0, prompt("p", "go"));
