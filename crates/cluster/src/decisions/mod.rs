@@ -2,6 +2,7 @@
 //!
 //! - [`way_in`]: which lines of a client count. Who publishes them and who takes them decide alike, from the same messages.
 //! - [`membership`]: which nodes are alive, by their heartbeats.
+//! - [`questions`]: when a run is noted that waits for a permission, and what its next owner does.
 //! - [`ownership`]: which sessions a node takes, what it changes in the record, and what the owner before has lost.
 //!
 //! Nothing here remembers what the record and the stream do not say: they are the truth, and a value here is what one of their
@@ -9,6 +10,7 @@
 
 pub mod membership;
 pub mod ownership;
+pub mod questions;
 pub mod way_in;
 
 #[cfg(test)]

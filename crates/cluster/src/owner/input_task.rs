@@ -3,7 +3,7 @@
 use super::{KnownClient, OwnerState, ends, give_up};
 use crate::{
     connection::Connection,
-    decisions::way_in::MAX_CLIENTS,
+    decisions::{questions, way_in::MAX_CLIENTS},
     input::{InputContent, InputMessage, has_parts, join_parts},
     lease::Lease,
     records::OwnedRecord,
@@ -125,7 +125,7 @@ impl InputTask {
     fn note_waiting(&mut self, taken: bool) -> bool {
         let info = self.handle.info.borrow();
         // What the session says is of before the lines that it has not taken yet.
-        let is_current = !taken && info.lines == self.delivered;
+        let is_current = questions::is_current(taken, info.lines, self.delivered);
         let fits = |waiting: &&WaitingRun| {
             serde_json::to_vec(waiting).is_ok_and(|text| text.len() <= MAX_WAITING_RUN)
         };

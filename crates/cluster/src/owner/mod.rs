@@ -9,7 +9,10 @@ use self::{
 };
 use super::{
     connection::{Connection, ENTRIES, INPUT, OUTPUT, subject},
-    decisions::ownership::{Inheritance, may_follow, unanswered},
+    decisions::{
+        ownership::{Inheritance, may_follow, unanswered},
+        questions::LeftRun,
+    },
     entries::{EntryFiles, EntryLog, LogContent},
     fenced::{AppendError, FencedSubject, last_message},
     lease::Lease,
@@ -343,13 +346,14 @@ async fn start(
     let tree = opened.as_ref().and_then(|opened| opened.tree.as_ref());
     let messages = tree.map(|tree| tree.context().messages).unwrap_or_default();
     let waiting = record.waiting.clone().filter(|waiting| waiting.fits(&messages));
-    if waiting.is_none() {
+    let left_run = LeftRun::of(waiting.is_some(), is_cut);
+    if left_run != LeftRun::GoesOn {
         let closed = super::cut_run::close(&mut log, opened.as_mut(), options.dialect).await;
         closed.map_err(|error| error.to_string())?;
     }
     let folder = PathBuf::from(format!("nats:{}", subject(ENTRIES, session)));
     options.place.id = opened.is_none().then(|| session.to_owned());
-    if is_cut && waiting.is_none() {
+    if left_run == (LeftRun::Closed { is_told: true }) {
         // Clients are told even where nothing was stored.
         let new = || OpenedSession {
             path: folder.join(format!("{session}.jsonl")).into(),

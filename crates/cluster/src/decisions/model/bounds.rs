@@ -13,12 +13,17 @@ use std::time::Duration;
 const NONE: Budget = Budget { moves: 0, crashes: 0, expiries: 0, delays: 0, refusals: 0, failures: 0 };
 
 const fn one(hosts: usize, commands: u8, budget: Budget) -> Bounds {
-    Bounds { hosts, clients: 1, commands, max_clients: 8, budget }
+    Bounds { hosts, clients: 1, commands, max_clients: 8, asks: false, budget }
+}
+
+/// A prompt that asks for a permission, and an answer each time that its question is seen to open.
+const fn asking(budget: Budget) -> Bounds {
+    Bounds { asks: true, ..one(2, 3, budget) }
 }
 
 /// Two clients, of which one alone is remembered.
 const fn two(commands: u8, budget: Budget) -> Bounds {
-    Bounds { hosts: 2, clients: 2, commands, max_clients: 1, budget }
+    Bounds { hosts: 2, clients: 2, commands, max_clients: 1, asks: false, budget }
 }
 
 const MOVES: Bounds = one(2, 2, Budget { moves: 1, ..NONE });
@@ -28,9 +33,10 @@ const ENDS: Bounds = one(2, 1, Budget { crashes: 1, delays: 1, ..NONE });
 const SLEEPS: Bounds = one(3, 1, Budget { expiries: 2, ..NONE });
 const FAILS: Bounds = one(2, 1, Budget { expiries: 1, failures: 1, ..NONE });
 const FORGETS: Bounds = two(1, Budget { moves: 1, ..NONE });
+const WAITS: Bounds = asking(Budget { crashes: 1, ..NONE });
 
 /// The explorations that are part of every test run.
-const EXPLORED: [(&str, Bounds); 9] = [
+const EXPLORED: [(&str, Bounds); 11] = [
     ("a client moves", MOVES),
     ("a client moves there and back, and a line comes late", RETURNS),
     ("a client moves, a line is refused, and one comes late", REFUSED),
@@ -40,25 +46,30 @@ const EXPLORED: [(&str, Bounds); 9] = [
     ("a client is forgotten", FORGETS),
     ("a host ends while a lease ends", one(3, 1, Budget { crashes: 1, expiries: 1, ..NONE })),
     ("a client moves while a host ends", one(2, 1, Budget { moves: 1, crashes: 1, ..NONE })),
+    ("a host ends while a question waits", WAITS),
+    ("a lease ends while a question waits", asking(Budget { expiries: 1, ..NONE })),
 ];
 
 /// Larger ones, for as long as there is time.
-const LARGE: [(&str, Bounds); 3] = [
+const LARGE: [(&str, Bounds); 4] = [
     (
         "three hosts",
         one(3, 2, Budget { moves: 2, crashes: 1, expiries: 1, delays: 1, refusals: 1, failures: 1 }),
     ),
     ("three commands", one(2, 3, Budget { moves: 2, delays: 2, refusals: 1, ..NONE })),
     ("two clients", two(2, Budget { moves: 2, crashes: 1, delays: 1, ..NONE })),
+    ("a question", asking(Budget { moves: 1, crashes: 2, expiries: 1, delays: 1, ..NONE })),
 ];
 
 const ONE_OWNER: &str = "one owner writes";
 const ONCE: &str = "a command is executed once, in order";
 const DECIDED: &str = "what was confirmed is executed, or its client is told";
 const OPENABLE: &str = "a session is openable again";
+const ASKED_ONCE: &str = "what was asked about is executed once";
+const NOT_SILENT: &str = "a question is open, answered, or its client is told";
 
 /// Decisions that are wrong, the bounds within which they are found, and the promise that they break first.
-const FAULTS: [(&[Fault], Bounds, &str); 12] = [
+const FAULTS: [(&[Fault], Bounds, &str); 14] = [
     (&[Fault::CountsFromMemory, Fault::NoAttachments], MOVES, DECIDED),
     (&[Fault::NoAttachments], REFUSED, DECIDED),
     (&[Fault::IdsRepeat, Fault::NoAttachments], two(2, Budget { moves: 1, ..NONE }), DECIDED),
@@ -71,6 +82,8 @@ const FAULTS: [(&[Fault], Bounds, &str); 12] = [
     (&[Fault::OutstandingUnnoted], ENDS, DECIDED),
     (&[Fault::NumbersUnchecked], ENDS, ONCE),
     (&[Fault::OwnNameIsHeld], FAILS, OPENABLE),
+    (&[Fault::AnswerLeavesQuestion], WAITS, ASKED_ONCE),
+    (&[Fault::QuestionDropped], WAITS, NOT_SILENT),
 ];
 
 /// The promises that are broken, shortest way first, and how many states were explored.

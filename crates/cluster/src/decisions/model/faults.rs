@@ -27,6 +27,10 @@ pub enum Fault {
     NumbersUnchecked,
     /// Planted: a session that names a host counts as run by it.
     OwnNameIsHeld,
+    /// Planted: the record still says that the run waits when an answer is taken.
+    AnswerLeavesQuestion,
+    /// Planted: the run of a record that says that it waits does not go on.
+    QuestionDropped,
 }
 
 /// The faults of a model.

@@ -7,5 +7,6 @@
 mod bounds;
 mod faults;
 mod nats;
+mod owners;
 mod steps;
 mod world;

@@ -17,8 +17,8 @@ impl Eq for Record {}
 
 impl Hash for Record {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let SessionRecord { owner, epoch, taken, .. } = &self.0;
-        (owner, epoch, taken.position).hash(state);
+        let SessionRecord { owner, epoch, taken, is_running, waiting, .. } = &self.0;
+        (owner, epoch, taken.position, is_running, waiting.is_some()).hash(state);
         taken.lines.iter().for_each(|line| line.hash(state));
         taken.outstanding.iter().for_each(|command| (&command.client, &command.command).hash(state));
     }
@@ -42,6 +42,10 @@ pub enum Told {
     Done(Command),
     /// The owner that had taken the command was lost.
     Lost(Command),
+    /// A question is open.
+    Asked,
+    /// The run that the owner before has left is closed.
+    Closed,
 }
 
 /// A message that an owner writes: its epoch, its host, and what it says.

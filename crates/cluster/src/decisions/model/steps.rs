@@ -3,15 +3,16 @@
 use super::{
     faults::{Fault, Faults},
     nats::{Command, Message, Nats, Record, Told, Written},
+    owners::note,
     world::{Budget, Client, Host, Owner, OwnerStep, Way, WayState, World},
 };
 use crate::{
     decisions::{
         membership::{Members, NodeInfo},
-        ownership::{is_orphan, may_follow, take_over, unanswered},
+        ownership::{is_orphan, take_over},
         way_in::{ClientMessage, Entry},
     },
-    session_record::{OutstandingCommand, SessionRecord},
+    session_record::SessionRecord,
 };
 use stateright::{Model, Property};
 use std::time::Duration;
@@ -25,6 +26,8 @@ pub struct Bounds {
     pub commands: u8,
     /// Clients whose lines are counted.
     pub max_clients: usize,
+    /// Whether the first command asks for a permission; the others are answers.
+    pub asks: bool,
     pub budget: Budget,
 }
 
@@ -50,6 +53,8 @@ pub enum Step {
     TakeInput(usize),
     Execute(usize),
     Respond(usize),
+    Ask(usize),
+    Note(usize),
     Crash(usize),
     Start(usize),
     Expire(usize),
@@ -78,7 +83,17 @@ impl Model for Cluster {
         // The first one runs the session.
         let (queue, executed) = (Vec::new(), Vec::new());
         let step = OwnerStep::Runs;
-        hosts[0].owner = Some(Owner { step, record, revision: 1, entries: 1, output: 1, queue, executed });
+        hosts[0].owner = Some(Owner {
+            step,
+            record,
+            revision: 1,
+            entries: 1,
+            output: 1,
+            queue,
+            executed,
+            question: None,
+            is_cut: false,
+        });
         let late = Vec::new();
         vec![World { nats, hosts, clients: vec![client; clients], late, budget }]
     }
@@ -145,7 +160,7 @@ impl Model for Cluster {
                     world.nats.entries.iter().filter_map(|entry| entry.content).collect();
                 let told = world.nats.output.iter().filter_map(|told| match told.content {
                     Told::Done(command) => Some(command),
-                    Told::Owner | Told::Lost(_) => None,
+                    _ => None,
                 });
                 let mut rest = entries.iter();
                 told.into_iter().all(|command| rest.any(|entry| *entry == command))
@@ -161,15 +176,27 @@ impl Model for Cluster {
             Property::always(
                 "what was confirmed is executed, or its client is told",
                 |model, world: &World| {
-                    !model.is_quiet(world) || (0..world.clients.len()).all(|client| is_decided(world, client))
+                    !model.is_quiet(world)
+                        || (0..world.clients.len()).all(|client| model.is_decided(world, client))
                 },
+            ),
+            Property::always("what was asked about is executed once", |model, world: &World| {
+                let executed = world.nats.entries.iter().filter_map(|entry| entry.content);
+                executed.filter(|command| model.is_answer(*command)).count() <= 1
+            }),
+            Property::always(
+                "a question is open, answered, or its client is told",
+                |model, world: &World| !model.is_quiet(world) || model.is_answerable(world),
             ),
             Property::always("a session is openable again", |model, world: &World| {
                 !model.is_quiet(world) || is_served(world)
             }),
             Property::sometimes("example: all commands are executed", |model, world: &World| {
                 let executed = world.nats.entries.iter().filter(|entry| entry.content.is_some()).count();
-                model.is_quiet(world) && executed == model.bounds.clients * usize::from(model.bounds.commands)
+                let Bounds { clients, commands, asks, .. } = model.bounds;
+                // Of the answers, one counts.
+                let most = if asks { 2 } else { usize::from(commands) };
+                model.is_quiet(world) && executed == clients * most
             }),
         ]
     }
@@ -181,14 +208,10 @@ fn is_in_order<T>(written: &[Written<T>]) -> bool {
         .is_sorted_by(|one, next| one.epoch < next.epoch || one.epoch == next.epoch && one.host == next.host)
 }
 
-/// Whether each command of a client that it does not send again has an outcome.
-fn is_decided(world: &World, client: usize) -> bool {
-    let Client { sent, written, refused, .. } = &world.clients[client];
-    (1..=*written).all(|command| {
-        let is_told = world.nats.output.iter().any(|told| told.content == Told::Lost((client, command)));
-        let is_executed = world.nats.entries.iter().any(|entry| entry.content == Some((client, command)));
-        sent.unconfirmed().any(|it| *it == command) || is_told || is_executed || refused.contains(&command)
-    })
+/// Whether clients see an open question.
+fn is_asked(world: &World) -> bool {
+    let last = world.nats.output.iter().rfind(|told| matches!(told.content, Told::Asked | Told::Closed));
+    last.is_some_and(|told| told.content == Told::Asked)
 }
 
 /// Whether a host runs the session, has taken all input, and each client has written and has no line left.
@@ -201,6 +224,40 @@ fn is_served(world: &World) -> bool {
 }
 
 impl Cluster {
+    /// Whether a command is the answer to a question: it has no response.
+    pub(super) fn is_answer(&self, (_, command): Command) -> bool {
+        self.bounds.asks && command > 1
+    }
+
+    /// Whether each command of a client that it does not send again has an outcome.
+    fn is_decided(&self, world: &World, client: usize) -> bool {
+        let Client { sent, written, refused, .. } = &world.clients[client];
+        let commands = (1..=*written).filter(|command| !self.is_answer((client, *command)));
+        commands.into_iter().all(|command| {
+            let is_told = world.nats.output.iter().any(|told| told.content == Told::Lost((client, command)));
+            let is_executed = world.nats.entries.iter().any(|entry| entry.content == Some((client, command)));
+            sent.unconfirmed().any(|it| *it == command)
+                || is_told
+                || is_executed
+                || refused.contains(&command)
+        })
+    }
+
+    /// Whether a question that clients were told of is open where the session runs, was executed, or was closed before their eyes.
+    fn is_answerable(&self, world: &World) -> bool {
+        let is_executed = world.nats.entries.iter().any(|it| it.content.is_some_and(|it| self.is_answer(it)));
+        let is_open = |host: &Host| host.owner.as_ref().is_some_and(|owner| owner.question.is_some());
+        !is_asked(world) || is_executed || world.hosts.iter().any(is_open)
+    }
+
+    /// Whether a client writes its next command: an answer only to a question that it sees, once each time.
+    fn may_write(&self, world: &World, client: usize) -> bool {
+        let next = world.clients[client].written + 1;
+        let asked = world.nats.output.iter().filter(|told| told.content == Told::Asked).count();
+        let may_answer = is_asked(world) && asked >= usize::from(next) - 1;
+        next <= self.bounds.commands && (!self.is_answer((client, next)) || may_answer)
+    }
+
     /// Whether nothing is left to do without a fault of the world.
     fn is_quiet(&self, world: &World) -> bool {
         let mut steps = Vec::new();
@@ -239,7 +296,7 @@ impl Cluster {
     fn progress(&self, world: &World, steps: &mut Vec<Step>) {
         for (index, client) in world.clients.iter().enumerate() {
             match client.at {
-                Some(_) if client.written < self.bounds.commands => steps.push(Step::Write(index)),
+                Some(_) if self.may_write(world, index) => steps.push(Step::Write(index)),
                 Some(_) => {}
                 None => {
                     let hosts = 0..world.hosts.len();
@@ -274,6 +331,12 @@ impl Cluster {
                     }
                     if (owner.record.0.taken.position as usize) < world.nats.input.len() {
                         steps.push(Step::TakeInput(index));
+                    }
+                    if owner.question == Some(false) {
+                        steps.push(Step::Ask(index));
+                    }
+                    if note(owner, false) != (owner.record.0.is_running, owner.record.0.waiting.is_some()) {
+                        steps.push(Step::Note(index));
                     }
                 }
             }
@@ -350,6 +413,8 @@ impl Cluster {
             Step::TakeInput(host) => self.with_owner(world, host, Self::take_input),
             Step::Execute(host) => self.with_owner(world, host, Self::execute),
             Step::Respond(host) => self.with_owner(world, host, Self::respond),
+            Step::Ask(host) => self.with_owner(world, host, Self::ask),
+            Step::Note(host) => self.with_owner(world, host, Self::note),
             Step::Crash(host) => {
                 world.budget.crashes -= 1;
                 let state = &mut world.hosts[host];
@@ -469,7 +534,7 @@ impl Cluster {
         let World { nats, hosts, .. } = world;
         let lease = hosts[host].lease(host);
         let mut record = nats.record.clone();
-        take_over(&mut record.0, &lease);
+        let is_cut = take_over(&mut record.0, &lease).is_cut;
         hosts[host].owner = Some(Owner {
             step: OwnerStep::Record,
             record,
@@ -478,6 +543,8 @@ impl Cluster {
             output: 0,
             queue: Vec::new(),
             executed: Vec::new(),
+            question: None,
+            is_cut,
         });
     }
 
@@ -493,106 +560,4 @@ impl Cluster {
             world.hosts[host].owner = Some(owner);
         }
     }
-
-    fn take_over(&self, nats: &mut Nats, owner: &mut Owner, host: usize) -> bool {
-        let epoch = owner.record.0.epoch;
-        match owner.step {
-            OwnerStep::Record => {
-                owner.step = OwnerStep::Entries;
-                nats.write_record(&owner.record, &mut owner.revision)
-            }
-            OwnerStep::Entries => {
-                owner.step = OwnerStep::Output;
-                if !may_follow(nats.entries.last().map_or(0, |last| last.epoch), epoch) {
-                    return false;
-                }
-                nats.entries.push(Written { epoch, host, content: None });
-                owner.entries = nats.entries.len();
-                true
-            }
-            OwnerStep::Output => {
-                owner.step = OwnerStep::Runs;
-                if !may_follow(nats.output.last().map_or(0, |last| last.epoch), epoch) {
-                    return false;
-                }
-                nats.output.push(Written { epoch, host, content: Told::Owner });
-                let answered: Vec<OutstandingCommand> = nats
-                    .output
-                    .iter()
-                    .filter_map(|told| match told.content {
-                        Told::Done(command) | Told::Lost(command) => Some(outstanding(command)),
-                        Told::Owner => None,
-                    })
-                    .collect();
-                let taken = &mut owner.record.0.taken;
-                for lost in unanswered(std::mem::take(&mut taken.outstanding), &answered) {
-                    nats.output.push(Written { epoch, host, content: Told::Lost(command(&lost)) });
-                }
-                owner.output = nats.output.len();
-                true
-            }
-            OwnerStep::Runs => true,
-        }
-    }
-
-    fn take_input(&self, nats: &mut Nats, owner: &mut Owner, host: usize) -> bool {
-        let taken = &mut owner.record.0.taken;
-        let Some(message) = nats.input.get(taken.position as usize) else { return true };
-        taken.position += 1;
-        let name = message.client.to_string();
-        let counts = taken.admit(&name, message.numbered, self.bounds.max_clients)
-            || self.faults.has(Fault::NumbersUnchecked);
-        let is_line = matches!(message.numbered, ClientMessage::Line { .. });
-        let command = (message.client, message.command);
-        if counts && is_line {
-            owner.queue.push(command);
-            if !self.faults.has(Fault::OutstandingUnnoted) {
-                taken.outstanding.push(outstanding(command));
-            }
-        }
-        if self.faults.has(Fault::ExecutesBeforeNoting) && counts && is_line {
-            owner.queue.pop();
-            if !self.append(nats, owner, command, host) {
-                return false;
-            }
-        }
-        let record = owner.record.clone();
-        nats.write_record(&record, &mut owner.revision)
-    }
-
-    fn execute(&self, nats: &mut Nats, owner: &mut Owner, host: usize) -> bool {
-        let command = owner.queue.remove(0);
-        self.append(nats, owner, command, host)
-    }
-
-    /// Appends the entry of a command, behind the last one that the owner knows.
-    fn append(&self, nats: &mut Nats, owner: &mut Owner, command: Command, host: usize) -> bool {
-        if owner.entries != nats.entries.len() && !self.faults.has(Fault::EntriesUnfenced) {
-            return false;
-        }
-        nats.entries.push(Written { epoch: owner.record.0.epoch, host, content: Some(command) });
-        owner.entries = nats.entries.len();
-        owner.executed.push(command);
-        true
-    }
-
-    fn respond(&self, nats: &mut Nats, owner: &mut Owner, host: usize) -> bool {
-        if owner.output != nats.output.len() && !self.faults.has(Fault::OutputUnfenced) {
-            return false;
-        }
-        let command = owner.executed.remove(0);
-        nats.output.push(Written { epoch: owner.record.0.epoch, host, content: Told::Done(command) });
-        owner.output = nats.output.len();
-        let taken = &mut owner.record.0.taken;
-        taken.outstanding = unanswered(std::mem::take(&mut taken.outstanding), &[outstanding(command)]);
-        true
-    }
-}
-
-fn outstanding((client, command): Command) -> OutstandingCommand {
-    OutstandingCommand { client: client.to_string(), id: None, command: command.to_string() }
-}
-
-fn command(outstanding: &OutstandingCommand) -> Command {
-    (outstanding.client.parse().unwrap(), outstanding.command.parse().unwrap())
 }

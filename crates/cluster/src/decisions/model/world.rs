@@ -53,6 +53,10 @@ pub struct Owner {
     /// Commands that the session has, and those that it has executed without an answer.
     pub queue: Vec<Command>,
     pub executed: Vec<Command>,
+    /// Whether clients were told of the open question; `None`: none is open.
+    pub question: Option<bool>,
+    /// Whether the owner before has left work that is cut.
+    pub is_cut: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
