@@ -141,7 +141,7 @@ fn source(
     let max_line = options.max_frame.unwrap_or(FRAME_LIMIT);
     log_to_stderr(options.log_format);
     log_panics();
-    for warning in &options.warnings {
+    for warning in options.warnings.iter().cloned().chain(options.misspelt_warnings()) {
         tracing::warn!("{warning}");
     }
     let implied = match options.dialect {

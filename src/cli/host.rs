@@ -46,7 +46,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     log_to_stderr(options.log_format);
     log_panics();
     raise_file_limit();
-    for warning in &options.warnings {
+    for warning in options.warnings.iter().cloned().chain(options.misspelt_warnings()) {
         tracing::warn!("{warning}");
     }
     let format = options.log_format;

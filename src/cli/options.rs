@@ -223,6 +223,8 @@ pub struct HostOptions {
     pub unknown: Vec<String>,
     /// `--export`: the session file to write as a page.
     pub export: Option<String>,
+    /// Unknown options that are one letter or so from a known one, with that one.
+    pub misspelt: Vec<(String, &'static str)>,
     /// Warnings for the log.
     pub warnings: Vec<String>,
 }
@@ -475,7 +477,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                         let text = format!("--{name}: unknown; did you mean --{known}?");
                         return Err(Refusal(text, super::USAGE));
                     }
-                    options.warnings.push(format!("--{name}: unknown, ignored; did you mean --{known}?"));
+                    options.misspelt.push((format!("--{name}"), known));
                 }
                 options.ignored.push(format!("--{name}"));
                 options.unknown.push(format!("--{name}"));
@@ -548,6 +550,20 @@ impl HostOptions {
             self.unknown.push(NO_UI.to_owned());
         }
         self
+    }
+
+    /// Warnings about unknown options that are ignored, where they are likely to be meant for known ones.
+    pub fn misspelt_warnings(&self) -> impl Iterator<Item = String> {
+        self.misspelt
+            .iter()
+            .map(|(option, known)| format!("{option}: unknown, ignored; did you mean --{known}?"))
+    }
+
+    /// The refusal of an unknown option, with the known one that it is likely to be meant for.
+    pub fn unknown_refusal(&self, unknown: &str) -> Refusal {
+        let known = self.misspelt.iter().find(|(option, _)| option == unknown);
+        let hint = known.map(|(_, known)| format!("; did you mean --{known}?")).unwrap_or_default();
+        Refusal(format!("Unknown option: {unknown}{hint}"), 1)
     }
 
     fn set_session(&mut self, requested: SessionStart) -> Result<(), Refusal> {

@@ -140,6 +140,11 @@ fn resolve(
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let environment = options.environment(dialect)?;
     let options = options.in_dialect(dialect);
+    let refuses_unknown = dialect.record().refuses_unknown_options;
+    let warn_of_misspelt = || options.misspelt_warnings().for_each(|warning| tracing::warn!("{warning}"));
+    if !refuses_unknown {
+        warn_of_misspelt();
+    }
     let config =
         load_session_config(dialect, &options, arguments, &directory, &environment, Secrets::default(), None);
     let secrets = config.keys.secrets();
@@ -148,12 +153,13 @@ fn resolve(
     let limits = TokenLimits::none();
     let mut session = session_with_servers(config, &options, arguments, directory, &environment, &limits)?;
     // An extension may have such an option. The older versions ignore what they do not know. Source: pi 1.6.0, observed.
-    if dialect.record().refuses_unknown_options {
+    if refuses_unknown {
         let has_none = session.extension_setup.extensions.is_empty();
         let is_refused = |option: &&String| has_none || !option.starts_with("--");
         if let Some(unknown) = options.unknown.iter().find(is_refused) {
-            return Err(Refusal(format!("Unknown option: {unknown}"), 1));
+            return Err(options.unknown_refusal(unknown));
         }
+        warn_of_misspelt();
         session.extension_setup.unknown_options.clone_from(&options.unknown);
     }
     Ok(Options {

@@ -308,6 +308,15 @@ fn near_miss_of_an_option_is_named() {
 }
 
 #[test]
+fn refused_option_is_named_once() {
+    for (option, hint) in [("--modle", "; did you mean --model?"), ("--plan", "")] {
+        let refusal = format!("Error: Unknown option: {option}{hint}\n");
+        let arguments = ["serve", "--dialect", "pi-1", "--no-session", "--model", "scripted/demo", option];
+        assert_eq!(told(&arguments), (Some(1), String::new(), refusal));
+    }
+}
+
+#[test]
 fn unsupported_arguments_are_refused_with_reason() {
     let file = "Error: @file arguments are not supported in RPC mode\n";
     for arguments in [&["--mode", "rpc", "@notes.md"][..], &["serve", "--no-session", "hello", "@a"]] {
