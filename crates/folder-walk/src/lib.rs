@@ -51,14 +51,17 @@ impl FolderWalk {
     ) -> Self {
         let troubles: Arc<Mutex<Vec<String>>> = Arc::default();
         let begins = working.join(root);
-        let real = begins.canonicalize().unwrap_or_else(|_| begins.clone());
-        let above: Vec<String> = begins
-            .ancestors()
-            .chain(real.ancestors())
+        // What is not there, and what cannot be reached, has no ignore files that are heeded.
+        let real = begins.canonicalize().ok();
+        let above: Vec<String> = (real.iter())
+            .flat_map(|real| {
+                let other = (*real != begins).then(|| real.ancestors());
+                begins.ancestors().chain(other.into_iter().flatten())
+            })
             .filter_map(|folder| trouble(folder, name, confinement))
             .take(1)
             .collect();
-        match above.is_empty() {
+        match real.is_some() && above.is_empty() {
             true => drop(walk.add_custom_ignore_filename(name)),
             false => drop(walk.parents(false).ignore(false).git_ignore(false).git_exclude(false)),
         }
@@ -99,10 +102,10 @@ fn push(troubles: &Mutex<Vec<String>>, more: impl IntoIterator<Item = String>) {
 fn trouble(folder: &Path, name: &str, confinement: &Confinement) -> Option<String> {
     READ.into_iter().chain([name]).find_map(|name| {
         let path = folder.join(name);
+        let found = path.symlink_metadata().ok()?;
         // A folder `.git` may be a link to wherever repositories are kept.
-        let is_link =
-            || !name.starts_with(".git/") && path.symlink_metadata().is_ok_and(|found| found.is_symlink());
-        let leads = || if name != ".git" && is_link() { confinement.check_place(&path) } else { Ok(()) };
+        let is_link = name != ".git" && !name.starts_with(".git/") && found.is_symlink();
+        let leads = || if is_link { confinement.check_place(&path) } else { Ok(()) };
         let error = regular_files::check(&path, IGNORE_FILE).and_then(|()| leads()).err()?;
         Some(format!("{}: {error}; it is not heeded", path.display()))
     })
