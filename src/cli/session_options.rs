@@ -275,6 +275,7 @@ pub fn session_options(
         },
         agent: None,
         tool_environment,
+        observer: None,
     })
 }
 

@@ -39,6 +39,7 @@
 //! #         extension_setup: Default::default(), node: None, built_in: None, chosen: true, name: None,
 //! #         place: pi_rpc_engine::SessionStorage::in_memory("/work"), session: None, store: Default::default(), files: None,
 //! #         file_guard: None, permissions: None, disk_timeout: None, limits: Default::default(), agent: None,
+//! #         observer: None,
 //! #         login_access: LoginAccess {
 //! #             http: Default::default(), secrets: Default::default(), environment: Default::default(),
 //! #             auth_file: directory.join("auth.json"), device_id: None,

@@ -12,6 +12,7 @@
 //! - [`ModelLibrary`]: the models, each with its backend: a script or a provider.
 //! - [`ToolEnvironment`], [`LoginAccess`], [`Files`], [`FileGuard`]: what the session may use, and where it is written.
 //! - [`Agent`]: an agent that answers in place of models and tools.
+//! - [`Observer`]: sees what passes between the engine and the world, for traces.
 //! - [`Hazards`]: make the output inconvenient to test a host, while every frame stays legal.
 //!
 //! ```text
@@ -43,6 +44,7 @@
 //! #         extension_setup: Default::default(), node: None, built_in: None, chosen: true, name: None,
 //! #         place: pi_rpc_engine::SessionStorage::in_memory("/work"), session: None, store: Default::default(), files: None,
 //! #         file_guard: None, permissions: None, disk_timeout: None, limits: Default::default(), agent: None,
+//! #         observer: None,
 //! #         login_access: LoginAccess {
 //! #             http: Default::default(), secrets: Default::default(), environment: Default::default(),
 //! #             auth_file: directory.join("auth.json"), device_id: None,
@@ -85,6 +87,7 @@ mod frame_limit;
 mod hazard;
 mod logins;
 mod models;
+mod observer;
 mod outbox;
 mod page_file;
 mod permissions;
@@ -106,6 +109,7 @@ pub use disk::{FileGuard, Files};
 pub use hazard::{Hazard, Hazards, Occurrences, WriteStep};
 pub use logins::LoginAccess;
 pub use models::{ModelLibrary, ScriptFileError, admits_model, scripted_name};
+pub use observer::{Observer, TraceContext};
 pub use outbox::MAX_PENDING_BYTES;
 pub use page_file::write_page;
 pub use permissions::{PermissionFile, StoredPermission};

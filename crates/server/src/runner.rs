@@ -7,6 +7,7 @@ use super::{
     Agent, ModelLibrary, ToolEnvironment,
     disk::{Disk, FileGuard, Files, SessionFiles},
     logins::{self, LoginAccess},
+    observer::{Observer, TraceContext},
     permissions::PermissionFile,
     queries::{self, QueryAnswer},
     tasks::{ExtensionRuntimes, Tasks},
@@ -81,6 +82,8 @@ pub struct SessionOptions {
     pub agent: Option<Box<dyn Agent>>,
     /// Where tools and commands run.
     pub tool_environment: ToolEnvironment,
+    /// Sees what passes between the engine and the world; `None`: nobody does.
+    pub observer: Option<Box<dyn Observer>>,
 }
 
 impl SessionOptions {
@@ -130,6 +133,7 @@ pub struct Runner {
     unshown_usage: Vec<Usage>,
     /// What was warned of.
     warned: BTreeSet<String>,
+    observer: Option<Box<dyn Observer>>,
 }
 
 /// Why a session ends.
@@ -207,12 +211,25 @@ impl Runner {
             violations: 0,
             unshown_usage: Vec::new(),
             warned: BTreeSet::new(),
+            observer: options.observer,
         }
     }
 
     /// Takes what answers have used that no frame shows.
     pub fn take_unshown_usage(&mut self) -> Vec<Usage> {
         std::mem::take(&mut self.unshown_usage)
+    }
+
+    /// Whether what passes between the engine and the world is seen.
+    pub const fn is_observed(&self) -> bool {
+        self.observer.is_some()
+    }
+
+    /// Notes that the frame that comes next carries the trace context of its client.
+    pub fn note_trace_context(&mut self, context: &TraceContext) {
+        if let Some(observer) = &mut self.observer {
+            observer.on_trace_context(context);
+        }
     }
 
     /// How many violations of our own the machine has reported.
@@ -235,7 +252,11 @@ impl Runner {
             Input::StoreFailed(error) => tracing::error!("{error}"),
             _ => {}
         }
-        self.engine.handle(input, self.clock.now());
+        let now = self.clock.now();
+        if let Some(observer) = &mut self.observer {
+            observer.on_input(&input, now);
+        }
+        self.engine.handle(input, now);
         self.execute(emit)
     }
 
@@ -253,9 +274,13 @@ impl Runner {
             violations,
             unshown_usage,
             warned,
+            observer,
             ..
         } = self;
         while let Some(output) = engine.poll() {
+            if let Some(observer) = observer {
+                observer.on_output(&output, clock.now());
+            }
             match output {
                 Output::Emit(emission) => emit(emission),
                 Output::CallModel(call) if tasks.has_agent() => tasks.call_agent(call),
@@ -419,7 +444,10 @@ impl Runner {
 
     /// Ends every process and closes the session's file.
     pub async fn end(self) {
-        let Self { mut tasks, disk, extension_inputs, .. } = self;
+        let Self { mut tasks, disk, extension_inputs, clock, observer, .. } = self;
+        if let Some(mut observer) = observer {
+            observer.on_end(clock.now());
+        }
         // Frames of extensions are no longer read; a full channel must not keep the extensions from ending.
         drop(extension_inputs);
         tasks.end_all().await;

@@ -68,6 +68,9 @@ pub async fn serve(options: Options) -> Result<u8, ServeError> {
         FrameReader::of_stdin(dialect, options.max_frame).map_err(|error| format!("stdin: {error}"))?;
     let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
     let mut runner = Runner::new(options.session, outbox.gate());
+    if runner.is_observed() {
+        frames.read_traces();
+    }
     let reads_stdin = options.print.is_none();
     if let Some(print) = options.print {
         outbox.start_print(print, runner.engine.header());
@@ -163,6 +166,9 @@ pub async fn serve(options: Options) -> Result<u8, ServeError> {
                 Ok(None) => continue,
             }
         };
+        if let Some(context) = frames.take_trace_context() {
+            runner.note_trace_context(&context);
+        }
         exit_reason = runner.handle(input, &mut |emission| outbox.push(emission));
     }
     let last = runner.engine.messages().last();

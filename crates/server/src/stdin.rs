@@ -1,5 +1,6 @@
 //! Reads stdin frame by frame, without a thread: a read happens only once data is there.
 
+use super::observer::TraceContext;
 use pi_rpc_engine::Input;
 use pi_rpc_protocol::{Dialect, LineSplitter, SplitLine, read_line};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -92,6 +93,10 @@ pub struct FrameReader {
     /// Bytes of all lines that were returned.
     bytes_read: u64,
     has_ended: bool,
+    /// Whether trace contexts of lines are read.
+    reads_traces: bool,
+    /// The trace context of the last frame.
+    trace_context: Option<TraceContext>,
 }
 
 impl FrameReader {
@@ -104,7 +109,19 @@ impl FrameReader {
             max_frame,
             bytes_read: 0,
             has_ended: false,
+            reads_traces: false,
+            trace_context: None,
         })
+    }
+
+    /// Reads the trace contexts of lines from now on.
+    pub const fn read_traces(&mut self) {
+        self.reads_traces = true;
+    }
+
+    /// Takes the trace context that the last frame carried.
+    pub const fn take_trace_context(&mut self) -> Option<TraceContext> {
+        self.trace_context.take()
     }
 
     /// The next frame, then once [`Input::EndOfInput`], then `None`. Cancel-safe: a dropped future loses nothing.
@@ -139,6 +156,7 @@ impl FrameReader {
             let line = self.splitter.next_line()?;
             if let SplitLine::Line(line) = &line {
                 self.bytes_read += line.len() as u64;
+                self.trace_context = self.reads_traces.then(|| TraceContext::of_line(line)).flatten();
             }
             let input = to_input(line, self.dialect, self.max_frame);
             self.splitter.release();
@@ -150,7 +168,11 @@ impl FrameReader {
 
     /// The last line, if only its line feed is missing, else [`Input::EndOfInput`].
     fn end(&mut self) -> Input {
-        let last = self.splitter.finish().and_then(|line| to_input(line, self.dialect, self.max_frame));
+        let last = self.splitter.finish();
+        if let Some(SplitLine::Line(line)) = &last {
+            self.trace_context = self.reads_traces.then(|| TraceContext::of_line(line)).flatten();
+        }
+        let last = last.and_then(|line| to_input(line, self.dialect, self.max_frame));
         self.has_ended = last.is_none();
         last.unwrap_or(Input::EndOfInput)
     }

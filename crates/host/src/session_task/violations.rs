@@ -31,6 +31,7 @@ pub(super) fn options(dialect: Dialect, directory: PathBuf) -> SessionOptions {
         disk_timeout: None,
         limits: Default::default(),
         agent: None,
+        observer: None,
         login_access: LoginAccess {
             http: Default::default(),
             secrets: Default::default(),
