@@ -4,6 +4,7 @@ use super::{
     client_environment::ClientEnvironment,
     client_output::{ClientOutput, PendingUpdates},
     dialogs::DialogContext,
+    prompt_context::PromptContext,
     recorder::Recorder,
     session::{BridgedSession, PumpHandle, invalid, not_found},
     session_id::checked,
@@ -146,6 +147,7 @@ async fn connect(bridge: &Arc<Bridge>, transport: impl ConnectTo<Agent> + 'stati
                     let cancellation = responder.cancellation();
                     spawn(responder, async move {
                         let (session, token) = begun?;
+                        session.prompt_context.note(request.meta.as_ref());
                         let prompt = session.prompt(request.prompt, token.clone());
                         tokio::pin!(prompt);
                         tokio::select! {
@@ -431,12 +433,14 @@ impl Bridge {
         };
         let client = self.client().clone();
         let (known, session) = watch::channel(None);
+        let prompt_context = PromptContext::default();
         let opening = SessionRequest {
             begin,
             directory: directory.clone(),
             environment: ClientEnvironment::new(connection.clone(), session.clone(), &client, tools),
             on_dialog: DialogContext::new(connection.clone(), session, &client).handler(),
             observer: self.observer(dialect)?,
+            prompt_context: prompt_context.clone(),
         };
         let opened = self.source.open(opening).await;
         let (server, events, id) = opened.map_err(|error| match error {
@@ -447,7 +451,7 @@ impl Bridge {
         let translator = Translator::new(directory, &client);
         let pump =
             PumpHandle::start(id.clone(), connection.clone(), events, translator, self.pending.clone());
-        let session = Arc::new(BridgedSession::new(id.clone(), server, pump, known));
+        let session = Arc::new(BridgedSession::new(id.clone(), server, pump, known, prompt_context));
         self.sessions().insert(id, session.clone());
         Ok(session)
     }

@@ -1,5 +1,6 @@
 //! Sessions of this engine, in this process.
 
+use super::prompt_context::PromptContext;
 use pi_rpc_client::{Client, ConnectionOptions, Events, LineChannels};
 use pi_rpc_files::secrets::Secrets;
 use pi_rpc_host::{
@@ -41,11 +42,12 @@ impl EngineSessions {
     /// # Errors
     ///
     /// The directory, the session or what it needs cannot be used.
-    pub async fn open(
+    pub(crate) async fn open(
         &self,
         start: Start,
         directory: PathBuf,
         delegate: Arc<dyn ToolDelegate>,
+        prompt_context: PromptContext,
         connection: ConnectionOptions,
     ) -> Result<(Client, Events, String), String> {
         let owner = Principal::local();
@@ -64,6 +66,7 @@ impl EngineSessions {
             return Err(text);
         }
         options.tool_environment.delegate = Some(delegate);
+        options.observer = options.observer.map(|observer| prompt_context.observe(observer));
         let limits = SessionLimits {
             max_frame: FRAME_LIMIT,
             kept_output: KEPT_OUTPUT,

@@ -54,6 +54,7 @@ mod input;
 mod mapping;
 mod open_prompt;
 mod prompt;
+mod prompt_context;
 mod recorder;
 mod session;
 mod session_id;

@@ -5,6 +5,7 @@ use super::{
     mapping::mapping,
     open_prompt::OpenPrompt,
     prompt::prompt_command,
+    prompt_context::PromptContext,
     session_options::{Choices, set_level, set_option},
     slash_commands::{available, commands_update, listed},
     translator::Translator,
@@ -50,6 +51,8 @@ pub struct BridgedSession {
     options: Mutex<Vec<SessionConfigOption>>,
     /// Lets dialogs and tools begin.
     known: KnownSession,
+    /// The trace context of its prompts.
+    pub(super) prompt_context: PromptContext,
 }
 
 /// The session of dialogs and tools, once the client knows it.
@@ -257,7 +260,13 @@ impl Pump {
 
 impl BridgedSession {
     /// A session whose updates `pump` sends, and which `known` makes known to its dialogs and tools.
-    pub fn new(id: SessionId, client: Client, pump: PumpHandle, known: KnownSession) -> Self {
+    pub fn new(
+        id: SessionId,
+        client: Client,
+        pump: PumpHandle,
+        known: KnownSession,
+        prompt_context: PromptContext,
+    ) -> Self {
         Self {
             id,
             client,
@@ -266,6 +275,7 @@ impl BridgedSession {
             server_commands: Mutex::default(),
             options: Mutex::default(),
             known,
+            prompt_context,
         }
     }
 

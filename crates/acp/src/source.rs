@@ -1,6 +1,9 @@
 //! Where the servers of ACP sessions come from.
 
-use super::{AgentProcess, EngineSessions, client_environment::ClientEnvironment, session_id::check_id};
+use super::{
+    AgentProcess, EngineSessions, client_environment::ClientEnvironment, prompt_context::PromptContext,
+    session_id::check_id,
+};
 use pi_rpc_client::{Client, ConnectionOptions, DialogHandler, Events, LineObserver};
 use pi_rpc_files::secrets::ChildEnvironment;
 use pi_rpc_host::Start;
@@ -31,6 +34,8 @@ pub struct SessionRequest {
     pub on_dialog: DialogHandler,
     /// Sees each line.
     pub observer: Option<LineObserver>,
+    /// The trace context of its prompts.
+    pub prompt_context: PromptContext,
 }
 
 /// Where a session begins. Names are ids of ACP sessions.
@@ -88,7 +93,7 @@ impl Source {
     /// The server cannot be started, or has no such session.
     pub async fn open(&self, opening: SessionRequest) -> Result<(Client, Events, String), OpenError> {
         let dialect = self.dialect().await?;
-        let SessionRequest { begin, directory, environment, on_dialog, observer } = opening;
+        let SessionRequest { begin, directory, environment, on_dialog, observer, prompt_context } = opening;
         let connection = ConnectionOptions { on_dialog, observer, ..ConnectionOptions::new(dialect) };
         match self {
             Self::Engine(engine) => {
@@ -97,7 +102,7 @@ impl Source {
                     SessionOrigin::Existing(id) => Start::Named(known(engine, id, &directory)?),
                     SessionOrigin::CopyOf(id) => Start::Fork(known(engine, id, &directory)?),
                 };
-                Ok(engine.open(start, directory, environment, connection).await?)
+                Ok(engine.open(start, directory, environment, prompt_context, connection).await?)
             }
             Self::Agent(agent) => {
                 let (client, events) = agent.start(directory, connection).await?;

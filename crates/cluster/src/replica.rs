@@ -328,7 +328,8 @@ impl Replica {
 
     /// Attaches a client; `None`: NATS cannot be read.
     async fn attach(&mut self, attach: Attach) -> Option<Attached> {
-        let Attach { key, after, queue, has_messages, principal } = attach;
+        // The lines go to the node that has the session, and carry what they carry.
+        let Attach { key, after, queue, has_messages, principal, trace_context: _ } = attach;
         let id = self.id(&key);
         self.next_connection += 1;
         let connection = self.next_connection;

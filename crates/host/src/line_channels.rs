@@ -30,6 +30,7 @@ async fn relay(session: SessionHandle, lines: mpsc::Receiver<Vec<u8>>, to_client
         queue: queue.clone(),
         principal: Principal::local(),
         has_messages: false,
+        trace_context: None,
     };
     let (reply, attached) = oneshot::channel();
     // A session that has ended answers nothing, and drops the reply.

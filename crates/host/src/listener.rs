@@ -38,6 +38,7 @@ use axum::{
 use pi_rpc_guarded_listener::{GuardedListener, GuardedStream, Strangers};
 use pi_rpc_processes::line_reader::LineReader;
 use pi_rpc_protocol::{ConnectionErrorCode, Dialect, MultiSessionErrorCode};
+use pi_rpc_server::TraceContext;
 use serde::Deserialize;
 use serde_json::json;
 use std::{
@@ -308,12 +309,13 @@ async fn admit(
 async fn serve_stream(server: Server, stream: GuardedStream<UnixStream>) {
     let (from, to) = tokio::io::split(stream);
     let (reader, writer) = (LineReader::new(from, server.max_frame), StreamWriter::new(to));
-    serve_shared(server, Principal::local(), reader, writer).await;
+    serve_shared(server, Principal::local(), None, reader, writer).await;
 }
 
 async fn serve_shared(
     server: Server,
     principal: Arc<Principal>,
+    trace_context: Option<TraceContext>,
     reader: impl ReadLines,
     writer: impl WriteLines,
 ) {
@@ -321,7 +323,8 @@ async fn serve_shared(
     let (key, limits) = (random_key(), (dialect, max_pending));
     let span = tracing::error_span!("connection", id = key, client = principal.name);
     let host = ScopedHost::new(host, principal);
-    let serving = SharedConnection::serve(host, key, limits, InputEnd::Leaves, reader, writer);
+    let client = (key, trace_context);
+    let serving = SharedConnection::serve(host, client, limits, InputEnd::Leaves, reader, writer);
     serving.instrument(span).await;
 }
 
@@ -334,9 +337,9 @@ pub async fn serve_stdio(server: Server) -> io::Result<()> {
     let reader = StdinReader::new(server.max_frame)?;
     let writer = StdoutWriter::new()?;
     let host = server.host.clone();
-    let (key, limits) = (random_key(), (server.dialect, server.max_pending));
+    let (client, limits) = ((random_key(), None), (server.dialect, server.max_pending));
     let scoped = ScopedHost::new(server.host, Principal::local());
-    SharedConnection::serve(scoped, key, limits, InputEnd::EndsSessions, reader, writer).await;
+    SharedConnection::serve(scoped, client, limits, InputEnd::EndsSessions, reader, writer).await;
     host.shut_down().await;
     Ok(())
 }
@@ -407,6 +410,7 @@ async fn metrics(State(server): State<Server>, Extension(principal): Extension<A
 async fn shared(
     State(server): State<Server>,
     Extension(principal): Extension<Arc<Principal>>,
+    headers: HeaderMap,
     upgrade: Upgrade,
 ) -> Response {
     let upgrade = match upgrade {
@@ -420,9 +424,10 @@ async fn shared(
         }
     };
     let upgrade = upgrade.max_message_size(server.max_frame).max_frame_size(server.max_frame);
+    let trace_context = trace_context(&headers);
     upgrade.on_upgrade(move |socket| async move {
         let (reader, writer) = web_socket(socket);
-        serve_shared(server, principal, reader, writer).await;
+        serve_shared(server, principal, trace_context, reader, writer).await;
     })
 }
 
@@ -535,6 +540,7 @@ fn connect(
         after: options.after,
         has_control,
         max_pending: server.max_pending,
+        trace_context: trace_context(headers),
     };
     // A longer line is read, so that it is answered like any other.
     let upgrade = upgrade.max_message_size(2 * server.max_frame).max_frame_size(2 * server.max_frame);
@@ -552,6 +558,12 @@ fn connect(
         };
         serving.instrument(span)
     })
+}
+
+/// The span that a client names in its request.
+fn trace_context(headers: &HeaderMap) -> Option<TraceContext> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    TraceContext::new(text("traceparent")?, text("tracestate"))
 }
 
 fn refuse_session(error: &HostError) -> Response {

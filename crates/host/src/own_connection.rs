@@ -22,6 +22,7 @@ use futures_util::{
     stream::{SplitSink, SplitStream},
 };
 use pi_rpc_protocol::{AttachedControl, ClientControl, ConnectionControl, PositionControl};
+use pi_rpc_server::TraceContext;
 use std::sync::Arc;
 
 /// The WebSocket subprotocol of clients that understand messages about the connection.
@@ -39,6 +40,8 @@ pub struct Client {
     pub has_control: bool,
     /// Pending bytes at which a snapshot takes the place of frames that it has not read.
     pub max_pending: usize,
+    /// The span that its commands are below, unless they name one themselves.
+    pub trace_context: Option<TraceContext>,
 }
 
 /// Told to a client with the close of its connection.
@@ -71,6 +74,7 @@ pub async fn serve(
         queue: queue.clone(),
         principal: client.principal,
         has_messages: client.has_control,
+        trace_context: client.trace_context,
     };
     let (mut to_client, mut from_client) = socket.split();
     let (session, attached) = match host.attach(&session.id, attach).await {

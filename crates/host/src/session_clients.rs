@@ -8,6 +8,7 @@ use super::{
     watcher::{ClientId, WatcherMessage, WatcherQueue},
 };
 use pi_rpc_protocol::{DialogResolvedEvent, ReceivedControl, SessionEndedEvent};
+use pi_rpc_server::TraceContext;
 use std::{collections::HashMap, sync::Arc};
 
 /// Clients that are remembered after they have left.
@@ -22,6 +23,7 @@ struct Client {
     has_messages: bool,
     principal: Arc<Principal>,
     received: u64,
+    trace_context: Option<TraceContext>,
 }
 
 /// The clients of a session.
@@ -49,6 +51,7 @@ impl SessionClients {
             has_messages: false,
             principal: owner.clone(),
             received,
+            trace_context: None,
         });
         let clients: HashMap<ClientId, Client> = (1..).zip(absent).collect();
         Self { next_client: clients.len() as ClientId, clients, next_connection: 0 }
@@ -100,6 +103,11 @@ impl SessionClients {
         Some((principal, line))
     }
 
+    /// The span that the commands of a client's connection are below.
+    pub fn trace_context(&self, id: ClientId) -> Option<&TraceContext> {
+        self.clients.get(&id)?.trace_context.as_ref()
+    }
+
     /// Attaches a client that may touch the session of `owner`, and fills its queue with the frames that it has missed, as far as they
     /// are kept. `None`: to this client, there is no such session. It is the last door: no way into a session passes by it.
     pub fn admit(&mut self, attach: Attach, owner: &Principal, journal: &Journal) -> Option<AttachedClient> {
@@ -109,7 +117,7 @@ impl SessionClients {
     }
 
     fn attach(&mut self, attach: Attach, journal: &Journal) -> AttachedClient {
-        let Attach { key, after, queue, principal, has_messages } = attach;
+        let Attach { key, after, queue, principal, has_messages, trace_context } = attach;
         let known = self.clients.iter().find(|(_, client)| client.key == key).map(|(id, _)| *id);
         let id = known.unwrap_or_else(|| {
             self.next_client += 1;
@@ -129,7 +137,8 @@ impl SessionClients {
                 (journal.last(), false)
             }
         };
-        let client = Client { key, connection, queue: Some(queue), has_messages, principal, received };
+        let queue = Some(queue);
+        let client = Client { key, connection, queue, has_messages, principal, received, trace_context };
         self.clients.insert(id, client);
         let attached = Attached { client: id, connection, sequence, received_lines: received };
         AttachedClient { attached, needs_snapshot }

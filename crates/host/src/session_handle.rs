@@ -7,6 +7,7 @@ use super::{
 };
 use pi_rpc_engine::WaitingRun;
 use pi_rpc_protocol::{Dialect, SessionEndedEvent, SessionState, SessionStatus};
+use pi_rpc_server::TraceContext;
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -76,6 +77,8 @@ pub struct Attach {
     pub principal: Arc<Principal>,
     /// Whether the client is sent messages about its lines and about dialogs.
     pub has_messages: bool,
+    /// The span that the connection's commands are below, unless they name one themselves.
+    pub trace_context: Option<TraceContext>,
 }
 
 /// The result of [`Attach`].

@@ -22,7 +22,7 @@ use pi_rpc_protocol::{
     AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, Inbound, LineError, RpcCommand,
     SessionEndedEvent, SessionStatus,
 };
-use pi_rpc_server::{ExitReason, Runner, SessionOptions, line_to_input, until, wall_ms};
+use pi_rpc_server::{ExitReason, Runner, SessionOptions, TraceContext, line_to_input, until, wall_ms};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -336,6 +336,12 @@ impl SessionTask {
         let (principal, line) = self.clients.take_line(line)?;
         let Some(line) = line else { return Some(Input::EndOfInput) };
         self.unserved_bytes += line.len() as u64;
+        if self.runner.is_observed() {
+            let own = TraceContext::of_line(&line);
+            if let Some(context) = own.as_ref().or_else(|| self.clients.trace_context(id)) {
+                self.runner.note_trace_context(context);
+            }
+        }
         let mut input = match line.len() > self.limits.max_frame {
             true => Input::too_long(line.len(), self.limits.max_frame),
             false => line_to_input(&line, self.dialect)?,

@@ -16,6 +16,7 @@ use super::{
 use pi_rpc_protocol::{
     Dialect, MultiSessionCommand, MultiSessionCommandKind, MultiSessionEvent, RequestId, errors,
 };
+use pi_rpc_server::TraceContext;
 use serde::Deserialize;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -86,6 +87,7 @@ pub struct SharedConnection {
     host: ScopedHost,
     /// Names the client in every session.
     key: String,
+    trace_context: Option<TraceContext>,
     dialect: Dialect,
     max_pending: usize,
     /// Sessions with something to write: a frame of each in turn.
@@ -113,10 +115,10 @@ enum Outcome {
 }
 
 impl SharedConnection {
-    /// Serves a client until it is gone.
+    /// Serves a client until it is gone. `key` names it, `trace_context` is the span that its commands are below.
     pub async fn serve(
         host: ScopedHost,
-        key: String,
+        (key, trace_context): (String, Option<TraceContext>),
         (dialect, max_pending): (Dialect, usize),
         end: InputEnd,
         mut reader: impl ReadLines,
@@ -129,6 +131,7 @@ impl SharedConnection {
         let mut connection = Self {
             host,
             key,
+            trace_context,
             dialect,
             max_pending,
             ready: ready.clone(),
@@ -318,6 +321,7 @@ impl SharedConnection {
             max_pending: self.max_pending,
             ready: self.ready.clone(),
             principal: self.host.principal.clone(),
+            trace_context: self.trace_context.clone(),
         }
     }
 
@@ -372,6 +376,7 @@ struct Attachment {
     max_pending: usize,
     ready: Arc<ReadySessions>,
     principal: Arc<Principal>,
+    trace_context: Option<TraceContext>,
 }
 
 impl Watched {
@@ -380,14 +385,15 @@ impl Watched {
         session: Permitted<SessionHandle>,
         attachment: Attachment,
     ) -> Result<Self, HostError> {
-        let Attachment { key, after, max_pending, ready, principal } = attachment;
+        let Attachment { key, after, max_pending, ready, principal, trace_context } = attachment;
         let queue = Arc::new(WatcherQueue::new(
             session.dialect,
             max_pending,
             ready,
             Some(session.id.as_str().into()),
         ));
-        let attach = Attach { key, after, queue: queue.clone(), principal, has_messages: true };
+        let (queue_of_client, has_messages) = (queue.clone(), true);
+        let attach = Attach { key, after, queue: queue_of_client, principal, has_messages, trace_context };
         let (session, attached) = host.attach(&session.id, attach).await?;
         Ok(Self { session, queue, attached, is_input_over: false })
     }

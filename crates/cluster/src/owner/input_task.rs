@@ -203,7 +203,8 @@ impl InputTask {
         };
         let queue = Arc::new(WatcherQueue::new(self.handle.dialect, usize::MAX, Arc::default(), None));
         let (key, kept) = (name.to_owned(), principal.clone());
-        let attach = Attach { key, after: None, queue, has_messages: false, principal };
+        let (after, trace_context, has_messages) = (None, None, false);
+        let attach = Attach { key, after, queue, has_messages, principal, trace_context };
         let (reply, attached) = oneshot::channel();
         self.handle.requests.send(SessionRequest::Attach(attach, reply)).await.ok()?;
         let attached = attached.await.ok()?;
