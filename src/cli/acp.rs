@@ -8,6 +8,7 @@ use super::{
     session::{all_folders, folders},
     session_options::load_config,
     session_template::SessionTemplate,
+    traces,
 };
 use pi_rpc_acp::{AgentProcess, EngineSessions, Recorder, Source, serve};
 use pi_rpc_files::secrets::Secrets;
@@ -99,6 +100,7 @@ pub fn run(started_as: Option<&OsString>, words: &[OsString]) -> ExitCode {
     });
     // The thread that reads stdin may never end.
     runtime.shutdown_background();
+    traces::finish();
     match served {
         Ok(status) => status.map_or(ExitCode::SUCCESS, ExitCode::from),
         Err(text) => refuse(&text, HARNESS),
@@ -176,6 +178,7 @@ fn engine(dialect: Dialect, options: HostOptions, arguments: &[OsString]) -> Res
     // Warns of what is wrong with the configuration before a session is opened.
     let config = load_config(dialect, &options, &directory, &environment, secrets.clone(), None);
     log::set_secrets(secrets.clone());
+    traces::start(&secrets);
     process_privacy::hide(&secrets, &environment, options.api_key.is_some());
     let every = all_folders(&config, &options, &directory, &environment);
     let (folder_options, folder_environment) = (options.clone(), environment.clone());

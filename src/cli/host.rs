@@ -10,6 +10,7 @@ use super::{
     session::all_folders,
     session_options::load_config,
     session_template::SessionTemplate,
+    traces,
     upgrade::{self, NO_FILE, Successor},
     webhook,
 };
@@ -88,12 +89,14 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Ok(End::Replaced(sockets, files)) => {
             // Tasks that end close descriptors in other threads, and the sockets get the numbers of these: wait for them.
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+            traces::finish();
             return refuse(&format!("upgrade: {}", successor.start(sockets, &files)), 1);
         }
         Err(text) => refuse(&text, 1),
     };
     // Blocked threads may never end; nothing waits for them.
     runtime.shutdown_background();
+    traces::finish();
     status
 }
 
@@ -301,6 +304,7 @@ async fn server(
     let config = load_config(dialect, &options, &directory, &environment, secrets.clone(), Some(dialect));
     let folders = all_folders(&config, &options, &directory, &environment);
     log::set_secrets(secrets.clone());
+    traces::start(&secrets);
     // Tools can show the command line of the host.
     options.nats.iter().flat_map(|urls| urls.split(',')).for_each(|url| secrets.remember_url(url));
     let has_login = options.nats.as_deref().is_some_and(|urls| urls.contains('@'));

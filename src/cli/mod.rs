@@ -54,6 +54,7 @@ mod strip_types;
 mod suggestions;
 mod tap;
 mod tool_selection;
+mod traces;
 mod upgrade;
 mod version;
 mod webhook;

@@ -8,6 +8,7 @@ use super::{
     other_backend::refuse_single,
     pi_commands, print, printed_prompts, process_privacy, refuse,
     session_options::{load_session_config, session_with_servers},
+    traces,
 };
 use pi_rpc_files::secrets::Secrets;
 use pi_rpc_host::TokenLimits;
@@ -106,6 +107,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     });
     // Blocked threads may never end; nothing waits for them.
     runtime.shutdown_background();
+    traces::finish();
     match served {
         Ok(status) => ExitCode::from(status),
         Err(ServeError { text, status }) => refuse(&text, status),
@@ -149,6 +151,7 @@ fn resolve(
         load_session_config(dialect, &options, arguments, &directory, &environment, Secrets::default(), None);
     let secrets = config.keys.secrets();
     log::set_secrets(secrets.clone());
+    traces::start(secrets);
     process_privacy::hide(secrets, &environment, options.api_key.is_some());
     let limits = TokenLimits::none();
     let mut session = session_with_servers(config, &options, arguments, directory, &environment, &limits)?;

@@ -6,6 +6,7 @@ use super::{
     project_trust,
     session::InitialSession,
     tool_selection::{self, SelectedTools},
+    traces,
 };
 use pi_rpc_config::{
     self as config, Config, Environment, ProjectPolicy, SelectionError, SelectionOptions, Sources,
@@ -240,6 +241,7 @@ pub fn session_options(
         scales_images: settings.resizes_images.unwrap_or(true),
         delegate: None,
     };
+    let observer = traces::observer(&extension_setup.extensions);
     // A project would permit itself what it likes.
     let is_of_user = !config.approval.agent_is_inside();
     let permissions = is_of_user.then(|| PermissionFile::new(&config.directories.agent, None));
@@ -275,7 +277,7 @@ pub fn session_options(
         },
         agent: None,
         tool_environment,
-        observer: None,
+        observer,
     })
 }
 

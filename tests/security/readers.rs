@@ -251,6 +251,7 @@ const READERS: &[(&str, &str, &str)] = &[
         "the buffer; `tools/output.rs` keeps 100 KiB",
     ),
     ("tools/running_command.rs", "pipe.read(&mut buffer)", "nothing is kept"),
+    ("traces/otlp/sender.rs", "response.chunk()", "`MAX_RESPONSE` bytes, an error"),
 ];
 
 #[test]

@@ -126,12 +126,25 @@ impl TcpHost {
 
     /// A WebSocket at this path; the error is the HTTP status and what the body has as `error`.
     pub fn connect(&self, path: &str, token: &str) -> Result<WsClient, (u16, String)> {
+        self.connect_with(path, token, &[])
+    }
+
+    /// As [`connect`](Self::connect), with further headers.
+    pub fn connect_with(
+        &self,
+        path: &str,
+        token: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<WsClient, (u16, String)> {
         let stream = TcpStream::connect(self.authority()).unwrap();
         stream.set_read_timeout(Some(TOO_LONG)).unwrap();
         let mut request = format!("ws://{}{path}", self.authority()).into_client_request().unwrap();
         if !token.is_empty() {
             let value = format!("Bearer {token}").parse().unwrap();
             request.headers_mut().insert("authorization", value);
+        }
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().unwrap());
         }
         match client(request, stream) {
             Ok((socket, _)) => Ok(WsClient { socket }),

@@ -235,6 +235,12 @@ impl Scenario {
         self
     }
 
+    /// Has a watcher see all inputs and outputs.
+    pub fn watched(mut self, watcher: impl Fn() -> Box<dyn Watcher> + 'static) -> Self {
+        self.watchers = Box::new(move |_| vec![watcher()]);
+        self
+    }
+
     /// Ends the input at `at` milliseconds.
     pub fn ends(self, at: u64) -> Self {
         self.given(at, ScenarioEvent::EndOfInput)

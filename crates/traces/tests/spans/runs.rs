@@ -1,0 +1,96 @@
+//! Runs, turns and tools.
+
+use crate::tree::{PARENT, outline, parent, tree, tree_with};
+use pi_rpc_protocol::Dialect::{self, Pi, Pi1};
+use pi_rpc_test_kit::{scenario, shorthand::*};
+use pi_rpc_traces::TracerOptions;
+use serde_json::json;
+
+#[test]
+fn run_has_turns_with_their_parts() {
+    let turns = json!([calls("t1", "bash", "sleep 50; echo one"), says("Done.")]);
+    let expected = "\
+invoke_agent 0-50 operation.name=invoke_agent provider.name=scripted request.model=play conversation.id=… response.finish_reasons=stop usage.input_tokens=200 usage.output_tokens=10
+  turn 0-50 pi_rpc.turn=1
+    chat play 0-0 client operation.name=chat provider.name=scripted request.model=play request.stream=true conversation.id=… request.reasoning.level=medium response.id=scripted_0 response.finish_reasons=tool_call response.time_to_first_chunk=0s usage.input_tokens=100 usage.output_tokens=8
+    execute_tool bash 0-50 operation.name=execute_tool tool.name=bash tool.call.id=t1
+  turn 50-50 pi_rpc.turn=2
+    chat play 50-50 client operation.name=chat provider.name=scripted request.model=play request.stream=true conversation.id=… request.reasoning.level=medium response.id=scripted_1 response.finish_reasons=stop response.time_to_first_chunk=0s usage.input_tokens=100 usage.output_tokens=2
+";
+    assert_eq!(tree(scenario(turns).host(0, prompt("p", "go")), Pi1), expected);
+}
+
+#[test]
+fn every_dialect_has_the_same_tree() {
+    let expected = "\
+invoke_agent 0-50
+  turn 0-50
+    chat play 0-0 client
+    execute_tool bash 0-50
+  turn 50-50
+    chat play 50-50 client
+";
+    for dialect in Dialect::ALL {
+        let turns = json!([calls("t1", "bash", "sleep 50; echo one"), says("Done.")]);
+        let shown = tree(scenario(turns).host(0, prompt("p", "go")), dialect);
+        assert_eq!(outline(&shown), expected, "{dialect}");
+    }
+}
+
+#[test]
+fn abort_ends_tool_and_run() {
+    let turns = json!([calls("t1", "bash", "sleep 5000")]);
+    let expected = "\
+invoke_agent 0-103 failed aborted
+  turn 0-103
+    chat play 0-0 client
+    execute_tool bash 0-103 failed tool_error
+  turn 103-103
+";
+    let scenario = scenario(turns).host(0, prompt("p", "go")).host(100, json!({"type": "abort"}));
+    assert_eq!(outline(&tree(scenario, Pi1)), expected);
+}
+
+#[test]
+fn abort_cuts_model_request() {
+    let turns = json!([{ "say": [{ "text": "Half" }], "hang": true }]);
+    let expected = "\
+invoke_agent 0-100 failed aborted
+  turn 0-100
+    chat play 0-100 client failed aborted
+";
+    for dialect in [Pi, Pi1] {
+        let turns = turns.clone();
+        let scenario = scenario(turns).host(0, prompt("p", "go")).host(100, json!({"type": "abort"}));
+        assert_eq!(outline(&tree(scenario, dialect)), expected, "{dialect}");
+    }
+}
+
+#[test]
+fn end_of_session_ends_all_spans() {
+    let turns = json!([{ "say": [{ "text": "Half" }], "hang": true }]);
+    let expected = "\
+invoke_agent 0-0 failed aborted
+  turn 0-0 failed aborted
+    chat play 0-0 client failed aborted
+";
+    assert_eq!(outline(&tree(scenario(turns).host(0, prompt("p", "go")), Pi1)), expected);
+}
+
+#[test]
+fn runs_are_below_their_client() {
+    let options = TracerOptions { parent: Some(parent()), ..TracerOptions::default() };
+    let turns = json!([says("One."), says("Two.")]);
+    let scenario = scenario(turns).host(0, prompt("p", "go")).host(50, prompt("q", "on"));
+    let expected = format!(
+        "\
+invoke_agent 0-0 below {PARENT}
+  turn 0-0
+    chat play 0-0 client
+invoke_agent 50-50 below {PARENT}
+  turn 50-50
+    chat play 50-50 client
+"
+    );
+    assert_eq!(outline(&tree_with(scenario, Pi1, options)), expected);
+}
