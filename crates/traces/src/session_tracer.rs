@@ -44,6 +44,8 @@ pub struct SessionTracer {
     /// What the runs that begin now are below.
     parent: Parent,
     prelude: Option<Prelude>,
+    /// When a run was taken up that another process has left, until it shows.
+    resumed: Option<Duration>,
     run: Option<Run>,
     turn: Option<SpanNumber>,
     models: HashMap<ModelKey, ModelRequest>,
@@ -97,6 +99,7 @@ impl SessionTracer {
             carried: None,
             parent,
             prelude: None,
+            resumed: None,
             run: None,
             turn: None,
             models: HashMap::new(),
@@ -121,6 +124,7 @@ impl SessionTracer {
         match input {
             Input::Frame(frame) => self.on_frame(frame),
             Input::BadLine(_) => self.carried = None,
+            Input::Resume(_) => self.resumed = Some(self.at(now)),
             Input::Model { call, event } => {
                 let at = self.at(now);
                 let Some(request) = self.models.get_mut(&ModelKey::Call(*call)) else { return };
@@ -198,6 +202,7 @@ impl SessionTracer {
     }
 
     fn start_run(&mut self, at: Duration) {
+        self.resumed = None;
         // Where a chain of runs has one end, the next one ends the one before.
         self.cut_run(at);
         let prelude = self.prelude.take();
@@ -224,6 +229,7 @@ impl SessionTracer {
     }
 
     fn end_run(&mut self, end: &AgentEndEvent, at: Duration) {
+        self.resume_run();
         let last = end.messages.iter().rev().find_map(|message| match message {
             AgentMessage::Assistant(it) => Some(it.stop_reason),
             _ => None,
@@ -263,7 +269,15 @@ impl SessionTracer {
         }
     }
 
+    /// Begins the run that was taken up: its `agent_start` is another process's.
+    fn resume_run(&mut self) {
+        if let Some(at) = self.resumed.take() {
+            self.start_run(at);
+        }
+    }
+
     fn start_turn(&mut self, at: Duration) {
+        self.resume_run();
         let Some(run) = &mut self.run else { return };
         run.turns += 1;
         let attributes = vec![(TURN, run.turns.into())];
@@ -271,6 +285,7 @@ impl SessionTracer {
     }
 
     fn start_tool(&mut self, start: &ToolExecutionStartEvent, at: Duration) {
+        self.resume_run();
         let mut attributes = vec![
             (OPERATION, "execute_tool".into()),
             (TOOL_NAME, start.tool_name.as_str().into()),

@@ -1,10 +1,15 @@
 //! Runs, turns and tools.
 
-use crate::tree::{PARENT, outline, parent, tree, tree_with};
-use pi_rpc_protocol::Dialect::{self, Pi, Pi1};
+use crate::tree::{BEGAN, PARENT, outline, parent, show, tree, tree_with};
+use pi_rpc_engine::{Input, Now, Output, WaitingRun};
+use pi_rpc_protocol::{
+    Dialect::{self, Pi, Pi1},
+    Emission, Outbound,
+};
 use pi_rpc_test_kit::{scenario, shorthand::*};
-use pi_rpc_traces::TracerOptions;
-use serde_json::json;
+use pi_rpc_traces::{SessionTracer, TracerOptions};
+use serde_json::{Value, json};
+use std::time::Duration;
 
 #[test]
 fn run_has_turns_with_their_parts() {
@@ -93,4 +98,42 @@ invoke_agent 50-50 below {PARENT}
 "
     );
     assert_eq!(outline(&tree_with(scenario, Pi1, options)), expected);
+}
+
+#[test]
+fn run_of_process_before_is_taken_up() {
+    let now = |millis: u64| Now {
+        monotonic: Duration::from_millis(millis),
+        wall: u64::try_from(BEGAN.as_millis()).unwrap() + millis,
+    };
+    let mut tracer = SessionTracer::new(TracerOptions::default());
+    tracer.on_input(&Input::Resume(Box::<WaitingRun>::default()), now(10));
+    let result = json!({ "content": [], "details": {} });
+    let frames: [(u64, Value); 6] = [
+        // Its start is of the process before.
+        (
+            20,
+            json!({ "type": "tool_execution_end", "toolCallId": "t0", "toolName": "read", "result": result, "isError": false }),
+        ),
+        (30, json!({ "type": "tool_execution_start", "toolCallId": "t1", "toolName": "bash", "args": {} })),
+        (
+            40,
+            json!({ "type": "tool_execution_end", "toolCallId": "t1", "toolName": "bash", "result": result, "isError": false }),
+        ),
+        (50, json!({ "type": "turn_start" })),
+        (60, json!({ "type": "agent_end", "messages": [], "willRetry": false })),
+        (70, json!({ "type": "agent_start" })),
+    ];
+    for (at, frame) in frames {
+        let frame: Outbound = serde_json::from_value(frame).unwrap();
+        tracer.on_output(&Output::Emit(Emission::Frame(frame)), now(at));
+    }
+    tracer.on_end(now(80));
+    let expected = "\
+invoke_agent 10-60
+  execute_tool bash 30-40
+  turn 50-60 failed aborted
+invoke_agent 70-80 failed aborted
+";
+    assert_eq!(outline(&show(&tracer.take_events())), expected);
 }

@@ -10,7 +10,7 @@ use pi_rpc_traces::{
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc, time::Duration};
 
 /// When conversations begin.
-const BEGAN: Duration = Duration::from_millis(1_764_000_000_000);
+pub const BEGAN: Duration = Duration::from_millis(1_764_000_000_000);
 
 /// A span of a client.
 pub const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
