@@ -50,6 +50,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/test-a-client.md", include_str!("../docs/how-to/test-a-client.md")),
     ("how-to/test-an-mcp-client.md", include_str!("../docs/how-to/test-an-mcp-client.md")),
     ("how-to/test-a-server.md", include_str!("../docs/how-to/test-a-server.md")),
+    ("how-to/trace.md", include_str!("../docs/how-to/trace.md")),
     ("how-to/use-as-pi.md", include_str!("../docs/how-to/use-as-pi.md")),
     ("how-to/use-in-an-editor.md", include_str!("../docs/how-to/use-in-an-editor.md")),
     ("how-to/use-mcp.md", include_str!("../docs/how-to/use-mcp.md")),

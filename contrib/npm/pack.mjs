@@ -1,7 +1,7 @@
 // Packs binaries for npm: one package for each system, with the binary, and the package `pi-rpc`, whose `bin` becomes that of the
 // system that it is installed on.
 //   node contrib/npm/pack.mjs OUT TARGET=BINARY ...
-// TARGET is one of the targets of dist-workspace.toml. BINARY is built with `--features codemode,strip-types`: scripts, and the older Node of some users.
+// TARGET is one of the targets of dist-workspace.toml. BINARY is built with `--features codemode,otlp,strip-types`: scripts, traces, and the older Node of some users.
 // OUT gets a folder for each package: `npm pack OUT/pi-rpc`.
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -52,5 +52,7 @@ mod terminal;
 mod thirty_turns;
 mod todos;
 mod tool_selection;
+#[cfg(not(feature = "otlp"))]
+mod traces;
 mod vendor_pairs;
 mod vertex;
