@@ -69,13 +69,19 @@ impl ModelRequest {
         let mut request = Self::new(&call.model, call.level, Some(&call.session_id), texts.is_some());
         request.is_turn = purpose.is_none();
         request.attributes.extend(purpose.map(|purpose| (PURPOSE, purpose.into())));
-        request.attributes.extend(texts.into_iter().flat_map(|texts| texts.request(call)));
+        let messages = call.messages.iter().map(|message| &**message);
+        let text = texts.into_iter().flat_map(|texts| texts.request(&call.system_prompt, messages.clone()));
+        request.attributes.extend(text);
         request
     }
 
-    /// A request that an extension performs. Its texts are in none of the frames that are followed.
+    /// A request that an extension performs.
     pub fn of_extension(call: &ExtensionModelCall, texts: Option<&Texts>) -> Self {
-        Self::new(&call.model, call.level, call.session_id.as_deref(), texts.is_some())
+        let mut request = Self::new(&call.model, call.level, call.session_id.as_deref(), texts.is_some());
+        let instructions = call.system_prompt.as_deref().unwrap_or_default();
+        let text = texts.into_iter().flat_map(|texts| texts.request(instructions, call.messages.iter()));
+        request.attributes.extend(text);
+        request
     }
 
     fn new(model: &Model, level: Option<ThinkingLevel>, session: Option<&str>, records_text: bool) -> Self {
@@ -149,12 +155,20 @@ impl ModelRequest {
             reasoning: used.reasoning,
             ..TokenCounts::default()
         };
+        if let Some(answer) = &mut self.answer {
+            *answer = AnswerText::of(&message.content);
+        }
         (self.response_id, self.response_model) = (message.response_id, message.response_model);
         self.end = Some(match message.error_message {
             Some(text) => End::Failed(text),
             None => End::Finished(stop_reason(message.stop_reason)),
         });
         true
+    }
+
+    /// Ends it: it has failed with this text.
+    pub fn fail(&mut self, text: &str) {
+        self.end = Some(End::Failed(text.to_owned()));
     }
 
     /// Ends it: it is cancelled.

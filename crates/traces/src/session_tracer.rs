@@ -381,6 +381,11 @@ impl SessionTracer {
         let (id, failure) = match frame {
             FromExtension::Done(it) => (&it.id, None),
             FromExtension::Failed(it) => {
+                let key = ModelKey::Extension(from, it.id.clone());
+                if let Some(request) = self.models.get_mut(&key) {
+                    request.fail(&it.error);
+                    return self.end_model(&key, at);
+                }
                 let text = self.options.texts.as_ref().map(|texts| texts.text(&it.error));
                 (&it.id, Some(Failure { class: OTHER_FAILURE.to_owned(), text }))
             }

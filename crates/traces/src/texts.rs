@@ -4,7 +4,6 @@ use crate::{
     conventions::{INPUT_MESSAGES, OUTPUT_MESSAGES, SYSTEM_INSTRUCTIONS, TOOL_ARGUMENTS, TOOL_RESULT},
     span::Attribute,
 };
-use pi_rpc_engine::ModelCall;
 use pi_rpc_model::types::{BlockStart, StreamEvent};
 use pi_rpc_protocol::{
     AgentMessage, AgentToolResult, AssistantContent, JsonObject, MessageContent, UserContent,
@@ -53,10 +52,13 @@ impl Texts {
     }
 
     /// Instructions and messages of a request: the newest, as far as there is room.
-    pub fn request(&self, call: &ModelCall) -> Vec<Attribute> {
+    pub fn request<'a>(
+        &self,
+        instructions: &str,
+        all: impl DoubleEndedIterator<Item = &'a AgentMessage>,
+    ) -> Vec<Attribute> {
         let (mut messages, mut size) = (Vec::new(), 0);
-        for message in call.messages.iter().rev() {
-            let Some(message) = self.message(message) else { continue };
+        for message in all.rev().filter_map(|message| self.message(message)) {
             size += message.to_string().len();
             if size > MAX_MESSAGES && !messages.is_empty() {
                 break;
@@ -64,9 +66,10 @@ impl Texts {
             messages.push(message);
         }
         messages.reverse();
-        let instructions = json!([{ "type": "text", "content": self.text(&call.system_prompt) }]);
-        let has_instructions = !call.system_prompt.is_empty();
-        let instructions = has_instructions.then(|| (SYSTEM_INSTRUCTIONS, instructions.to_string().into()));
+        let instructions = (!instructions.is_empty()).then(|| {
+            let text = json!([{ "type": "text", "content": self.text(instructions) }]);
+            (SYSTEM_INSTRUCTIONS, text.to_string().into())
+        });
         instructions
             .into_iter()
             .chain([(INPUT_MESSAGES, Value::Array(messages).to_string().into())])
@@ -135,6 +138,20 @@ pub struct AnswerText {
 }
 
 impl AnswerText {
+    /// An answer that is complete.
+    pub fn of(content: &[AssistantContent]) -> Self {
+        let blocks = content.iter().map(|block| match block {
+            AssistantContent::Text(it) => (Some(BlockStart::Text), it.text.clone()),
+            AssistantContent::Thinking(it) => (Some(BlockStart::Thinking), it.thinking.clone()),
+            AssistantContent::ToolCall(it) => {
+                let (id, name) = (it.id.clone(), it.name.clone());
+                (Some(BlockStart::ToolCall { id, name }), Value::Object(it.arguments.clone()).to_string())
+            }
+            AssistantContent::RedactedThinking(_) => (None, String::new()),
+        });
+        Self { blocks: blocks.enumerate().collect() }
+    }
+
     /// Adds a step of the answer.
     pub fn add(&mut self, event: &StreamEvent) {
         match event {

@@ -2,9 +2,9 @@
 
 use crate::tree::{outline, tree, tree_with};
 use pi_rpc_protocol::Dialect::Pi1;
-use pi_rpc_test_kit::{scenario, shorthand::*};
+use pi_rpc_test_kit::{Extension, PeerStep, scenario, shorthand::*};
 use pi_rpc_traces::{Texts, TracerOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The attributes of this name in a tree.
@@ -89,4 +89,74 @@ fn long_texts_are_cut_off() {
     let shown = tree_with(scenario(json!([says(&long)])).host(0, prompt("p", &long)), Pi1, options);
     let cut = format!("\"content\":\"{}…\"", "é".repeat(8 * 1024));
     assert_eq!(shown.matches(&cut).count(), 2);
+}
+
+/// An extension that streams the answers of a model, and does this for each call.
+fn lab(steps: &[PeerStep]) -> Extension {
+    let config =
+        json!({ "baseUrl": "http://lab", "apiKey": "k", "api": "lab-api", "models": [{ "id": "mine" }] });
+    let register = json!({ "type": "register_provider", "name": "lab", "streams": true, "config": config });
+    let hello = [register, json!({ "type": "register" })].map(PeerStep::Writes);
+    Extension::silent("a").on("hello", hello).on("model_call", steps.to_vec())
+}
+
+fn event(event: &Value) -> PeerStep {
+    PeerStep::Writes(json!({ "type": "model_event", "id": "$", "event": event }))
+}
+
+#[test]
+fn model_of_extension_is_like_any_other() {
+    let message = json!({
+        "role": "assistant", "content": [{ "type": "text", "text": "Hi." }], "api": "lab-api", "provider": "lab",
+        "model": "mine", "stopReason": "stop", "timestamp": 1,
+        "usage": {
+            "input": 7, "output": 3, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 10,
+            "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 },
+        },
+    });
+    let steps = [
+        PeerStep::Waits(5),
+        event(&json!({ "type": "text_start", "contentIndex": 0 })),
+        PeerStep::Waits(20),
+        event(&json!({ "type": "done", "message": message })),
+    ];
+    let scenario = || scenario(json!([])).extended(lab(&steps)).host(10, prompt("p", "go"));
+    let expected = "\
+invoke_agent 10-35 operation.name=invoke_agent provider.name=lab request.model=mine conversation.id=… response.finish_reasons=stop usage.input_tokens=7 usage.output_tokens=3
+  turn 10-35 pi_rpc.turn=1
+    chat mine 10-35 client operation.name=chat provider.name=lab request.model=mine request.stream=true conversation.id=… request.reasoning.level=medium response.finish_reasons=stop response.time_to_first_chunk=0.005s usage.input_tokens=7 usage.output_tokens=3
+";
+    assert_eq!(tree(scenario(), Pi1), expected);
+    let texts = Texts::new(Arc::new(|text: &str| text.to_owned()));
+    let shown = tree_with(scenario(), Pi1, TracerOptions { texts: Some(texts), ..TracerOptions::default() });
+    let answer = r#"[{"role":"assistant","parts":[{"type":"text","content":"Hi."}],"finish_reason":"stop"}]"#;
+    assert!(shown.contains(&format!(" output.messages={answer}")), "{shown}");
+    let prompt = r#"[{"role":"user","parts":[{"type":"text","content":"go"}]}]"#;
+    assert!(shown.contains(&format!(" input.messages={prompt}")), "{shown}");
+}
+
+#[test]
+fn model_of_extension_may_fail() {
+    let fails = PeerStep::Writes(json!({ "type": "failed", "id": "$", "error": "400 no idea" }));
+    let scenario =
+        scenario(json!([])).extended(lab(&[PeerStep::Waits(5), fails])).host(10, prompt("p", "go"));
+    let expected = "\
+invoke_agent 10-15 failed 400
+  turn 10-15
+    chat mine 10-15 client failed 400
+";
+    assert_eq!(outline(&tree(scenario, Pi1)), expected);
+}
+
+#[test]
+fn abort_cuts_model_of_extension() {
+    let steps = [event(&json!({ "type": "text_start", "contentIndex": 0 }))];
+    let abort = json!({ "type": "abort" });
+    let scenario = scenario(json!([])).extended(lab(&steps)).host(10, prompt("p", "go")).host(50, abort);
+    let expected = "\
+invoke_agent 10-50 failed aborted
+  turn 10-50
+    chat mine 10-50 client failed aborted
+";
+    assert_eq!(outline(&tree(scenario, Pi1)), expected);
 }

@@ -6,7 +6,7 @@ use pi_rpc_protocol::{
     Dialect::{self, Pi, Pi1},
     Emission, Outbound,
 };
-use pi_rpc_test_kit::{scenario, shorthand::*};
+use pi_rpc_test_kit::{Extension, PeerStep, scenario, shorthand::*};
 use pi_rpc_traces::{SessionTracer, TracerOptions};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -40,6 +40,34 @@ invoke_agent 0-50
         let shown = tree(scenario(turns).host(0, prompt("p", "go")), dialect);
         assert_eq!(outline(&shown), expected, "{dialect}");
     }
+}
+
+#[test]
+fn nested_calls_are_below_their_tool() {
+    let call = |id: &str, command: &str| {
+        let arguments = json!({ "command": command });
+        PeerStep::Writes(
+            json!({ "type": "call_tool", "id": id, "origin": "$", "toolName": "bash", "arguments": arguments }),
+        )
+    };
+    let result = json!({ "content": [{ "type": "text", "text": "whole" }] });
+    let end = PeerStep::Writes(json!({ "type": "tool_result", "id": "$", "result": result }));
+    let tool = json!({ "name": "mine", "description": "Mine.", "parameters": { "type": "object" } });
+    let steps = [call("one", "sleep 200"), call("two", "sleep 100"), PeerStep::Waits(500), end];
+    let extension = Extension::new("a", json!({ "tools": [tool] })).on("tool_call mine", steps);
+    let turns = json!([calls("t1", "mine", "now"), says("Well.")]);
+    let scenario = scenario(turns).extended(extension).host(10, prompt("p", "go"));
+    let expected = "\
+invoke_agent 10-510
+  turn 10-510
+    chat play 10-10 client
+    execute_tool mine 10-510
+      execute_tool bash 10-210
+      execute_tool bash 10-110
+  turn 510-510
+    chat play 510-510 client
+";
+    assert_eq!(outline(&tree(scenario, Pi1)), expected);
 }
 
 #[test]
