@@ -64,15 +64,12 @@ mod exported {
                 return;
             }
         };
-        let variable = |name| env::var(name).ok();
-        let parent = variable("TRACEPARENT")
-            .and_then(|parent| TraceContext::new(&parent, variable("TRACESTATE").as_deref()));
-        let captures = variable("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT")
-            .is_some_and(|given| given.trim().eq_ignore_ascii_case("true"));
+        let captures = env::var("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT")
+            .is_ok_and(|given| given.trim().eq_ignore_ascii_case("true"));
         let secrets = secrets.clone();
         let texts =
             captures.then(|| Texts::new(Arc::new(move |text: &str| secrets.redact(text).into_owned())));
-        let options = TracerOptions { parent, texts, extensions: Vec::new() };
+        let options = TracerOptions { parent: TraceContext::of_environment(), texts, extensions: Vec::new() };
         // A process begins once.
         let _ = TRACES.set(Traces { exporter, options });
     }

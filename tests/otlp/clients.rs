@@ -1,7 +1,7 @@
 //! Below which span of its client a run is.
 
 use crate::{
-    collector::Collector,
+    collector::{Collector, trees},
     runs::traced,
     serve_support::{binary, command},
     tcp_support::{TOKENS, TcpHost, WsClient},
@@ -96,6 +96,27 @@ fn host_knows_clients_of_session_apart() {
     host.signal(Signal::TERM);
     assert_eq!(host.whole_log().matches("WARN").count(), 0);
     assert_eq!(roots(&collector.trees()), [BELOW_PARENT, "invoke_agent"]);
+}
+
+#[test]
+fn attach_passes_its_variable_on() {
+    let collector = Collector::start();
+    let host = host(&collector);
+    let mut line = command(binary(), host.dir.path());
+    line.env_remove("PI_RPC_DIALECT").args(["attach", &host.address, "--no-session"]);
+    line.env("PI_RPC_TOKEN", "secret").env("TRACEPARENT", PARENT).env("TRACESTATE", "a=1");
+    let mut client = line.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = client.stdin.take().unwrap();
+    writeln!(input, "{}", json!({ "type": "prompt", "message": "go" })).unwrap();
+    let mut lines = BufReader::new(client.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("agent_settled")));
+    drop(input);
+    assert!(client.wait().unwrap().success());
+    host.signal(Signal::TERM);
+    assert_eq!(host.whole_log().matches("WARN").count(), 0);
+    let spans = collector.spans();
+    assert_eq!(roots(&trees(&spans)), [BELOW_PARENT]);
+    assert!(spans.iter().all(|span| span.trace_state == "a=1"), "{spans:?}");
 }
 
 #[cfg(feature = "acp")]

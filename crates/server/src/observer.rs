@@ -2,6 +2,7 @@
 
 use pi_rpc_engine::{Input, Now, Output};
 use serde::Deserialize;
+use std::env;
 
 /// Sees everything that passes between a session's engine and the world. Called in the loop of the session: it must not block.
 pub trait Observer: Send {
@@ -69,6 +70,11 @@ impl TraceContext {
             traceparent: traceparent[..PARENT_BYTES].to_owned(),
             tracestate: tracestate.filter(|state| state.len() <= MAX_STATE).map(str::to_owned),
         })
+    }
+
+    /// The context that whoever has started this process names by `TRACEPARENT` and `TRACESTATE`.
+    pub fn of_environment() -> Option<Self> {
+        Self::new(&env::var("TRACEPARENT").ok()?, env::var("TRACESTATE").ok().as_deref())
     }
 
     /// The context that a line carries in its member `_meta`.

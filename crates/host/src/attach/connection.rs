@@ -4,6 +4,7 @@ use super::{address::HostAddress, pipe::AttachError, tls::Authorities};
 use crate::CONTROL_PROTOCOL;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pi_rpc_protocol::ConnectionControl;
+use pi_rpc_server::TraceContext;
 use std::time::Duration;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -154,6 +155,14 @@ async fn open(
             .map_err(|_| ConnectError::Refused("the token has letters that no header takes".to_owned()))?;
         value.set_sensitive(true);
         request.headers_mut().insert(AUTHORIZATION, value);
+    }
+    // Runs are below the span that this process was started for.
+    if let Some(TraceContext { traceparent, tracestate }) = TraceContext::of_environment() {
+        let fields = [("traceparent", Some(traceparent)), ("tracestate", tracestate)];
+        for (name, value) in fields {
+            let value = value.and_then(|value| HeaderValue::try_from(value).ok());
+            value.map(|value| request.headers_mut().insert(name, value));
+        }
     }
     let config = WebSocketConfig::default().max_message_size(Some(max_message));
     let config = config.max_frame_size(Some(max_message));
