@@ -23,4 +23,5 @@ mod ownership;
 mod pipe;
 mod planted;
 mod proxy;
+mod questions;
 mod servers;

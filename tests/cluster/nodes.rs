@@ -5,7 +5,7 @@ use crate::{
     serve_support::{binary, command, eventually, types},
     servers::Servers,
 };
-use pi_rpc::cluster::{Connection, NatsOptions};
+use pi_rpc::cluster::{Connection, NatsOptions, SessionRecord, find};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
@@ -69,6 +69,11 @@ impl Nodes {
         fs::read_to_string(self.dir.path().join(format!("log{index}"))).unwrap()
     }
 
+    /// What tools of the script have written into this file; nothing, if it is not there.
+    pub fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.dir.path().join(name)).unwrap_or_default()
+    }
+
     /// Makes the file that tools of the script wait for.
     pub fn put(&self, name: &str) {
         fs::write(self.dir.path().join(name), "").unwrap();
@@ -91,7 +96,7 @@ impl Nodes {
     }
 
     /// Messages in the streams of entries, output and input, and in that of the records.
-    fn stored(&self) -> [u64; 4] {
+    pub fn stored(&self) -> [u64; 4] {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let options = NatsOptions { urls: self.servers.urls(), ..NatsOptions::default() };
@@ -107,14 +112,25 @@ impl Nodes {
 
     /// What each node says of sessions that run.
     fn running(&self) -> Vec<String> {
-        let metrics = |index| {
-            let mut stream = UnixStream::connect(self.dir.path().join(format!("s{index}"))).unwrap();
-            stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
-            let text = io::read_to_string(stream).unwrap();
-            let line = text.lines().find(|line| line.contains("state=\"running\""));
-            line.unwrap_or_else(|| panic!("{text}")).to_owned()
-        };
-        (0..self.children.len()).map(metrics).collect()
+        (0..self.children.len()).map(|index| self.metric(index, "state=\"running\"")).collect()
+    }
+
+    /// The record of a session; `None`: there is no such session.
+    pub fn record(&self, session: &str) -> Option<SessionRecord> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let options = NatsOptions { urls: self.servers.urls(), ..NatsOptions::default() };
+            let connection = Connection::open(&options, "test").await.unwrap();
+            find(&connection, session).await.unwrap().map(|(record, _)| record)
+        })
+    }
+
+    /// The first line of a node's metrics with this text.
+    pub fn metric(&self, index: usize, part: &str) -> String {
+        let mut stream = UnixStream::connect(self.socket(index)).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+        let text = io::read_to_string(stream).unwrap();
+        text.lines().find(|line| line.contains(part)).unwrap_or_default().to_owned()
     }
 
     pub fn end(&mut self, index: usize, signal: Signal) {

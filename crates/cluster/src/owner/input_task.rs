@@ -52,6 +52,8 @@ impl InputTask {
         let mut ended = self.handle.ended.clone();
         let mut info = self.handle.info.clone();
         let mut lease = self.lease.clone();
+        // Whether input was taken that the session may not tell of, as a request for a snapshot.
+        let mut is_unsettled = false;
         loop {
             let first = tokio::select! {
                 () = ends(&mut ended) => break,
@@ -60,9 +62,11 @@ impl InputTask {
                     return None;
                 }
                 Ok(()) = info.changed() => None,
+                () = std::future::ready(()), if is_unsettled => None,
                 first = tail.next() => Some(first),
             };
             let mut taken = Vec::from_iter(first);
+            is_unsettled = !taken.is_empty();
             // One line in parts at a time, as it may be long.
             while taken.last().is_some_and(|last| !has_parts(last))
                 && taken.len() < MAX_TAKEN
