@@ -381,9 +381,10 @@ async fn join_cluster(
         key: options.nats_key.as_ref().map(PathBuf::from),
         replicas: options.nats_replicas.unwrap_or(1),
     };
+    let kept_closed = options.nats_keep_closed;
     let connection = Connection::open(&nats, &info.name).await.map_err(|error| error.to_string())?;
     let (dialect, directory) = (dialect.as_str().to_owned(), directory.clone());
-    let options = NodeOptions { info, dialect, directory, open_session, limits, usage };
+    let options = NodeOptions { info, dialect, directory, open_session, limits, usage, kept_closed };
     let node = Node::join(connection, options).await?;
     Ok(Some(Arc::new(NodeSessions(node))))
 }

@@ -169,6 +169,8 @@ pub struct HostOptions {
     pub nats_replicas: Option<usize>,
     /// `--nats-lease`: seconds without a heartbeat after which other session hosts take the sessions of this one.
     pub nats_lease: Option<u64>,
+    /// `--nats-keep-closed`: how many closed sessions of a cluster can be opened again.
+    pub nats_keep_closed: Option<usize>,
     /// `--node`: the name of this session host among those that share sessions.
     pub node: Option<String>,
     /// `--label`: labels of this session host.
@@ -417,6 +419,10 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             }
             Long("nats-lease") => {
                 options.nats_lease = Some(lease_seconds("--nats-lease", &text(&mut parser)?)?);
+            }
+            Long("nats-keep-closed") => {
+                let kept = above_zero("--nats-keep-closed", "a number of sessions above 0", &mut parser)?;
+                options.nats_keep_closed = Some(kept);
             }
             Long("node") => options.node = Some(text(&mut parser)?),
             Long("label") => options.labels.push(text(&mut parser)?),

@@ -24,4 +24,5 @@ mod pipe;
 mod planted;
 mod proxy;
 mod questions;
+mod retention;
 mod servers;

@@ -57,6 +57,7 @@ mod owner;
 mod publisher;
 mod records;
 mod replica;
+mod retention;
 mod session_record;
 mod tail;
 mod urls;

@@ -8,18 +8,19 @@ use super::{
     lease::Lease,
     owner::{OwnedSession, OwnerContext, TakeError},
     records, replica,
+    retention::{SWEEP, remove_surplus},
     session_record::{SessionRecord, SessionSpec},
     status,
 };
 use futures_util::future::BoxFuture;
 use pi_rpc_host::{
-    HostError, OpenRequest, OpenSession, Permitted, Principal, SessionHandle, SessionLimits, SessionOwner,
-    SharedSessions, Start, UsageBook, permit,
+    HostError, OpenRequest, OpenSession, Permitted, Principal, RecordCounts, SessionHandle, SessionLimits,
+    SessionOwner, SharedSessions, Start, UsageBook, permit,
 };
 use pi_rpc_protocol::{ListedSession, SessionStatus};
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
 use tokio::task::JoinSet;
@@ -51,6 +52,8 @@ pub struct Node {
     directory: std::path::PathBuf,
     /// What principals have used on this node.
     usage: UsageBook,
+    /// How many closed sessions stay.
+    kept_closed: usize,
     state: Mutex<NodeState>,
 }
 
@@ -62,6 +65,8 @@ struct NodeState {
     taking: HashSet<String>,
     /// Sessions that could not be taken here: when, and how often in a row.
     failed: HashMap<String, (Instant, u32)>,
+    /// What the records were when they were read last.
+    records: RecordCounts,
     is_leaving: bool,
 }
 
@@ -79,7 +84,12 @@ pub struct NodeOptions {
     pub limits: SessionLimits,
     /// What principals have used on this node.
     pub usage: UsageBook,
+    /// How many closed sessions stay; `None`: [`KEPT_CLOSED`].
+    pub kept_closed: Option<usize>,
 }
+
+/// How many closed sessions stay unless a node says otherwise.
+pub const KEPT_CLOSED: usize = 10_000;
 
 impl Node {
     /// Joins the cluster.
@@ -88,7 +98,7 @@ impl Node {
     ///
     /// NATS does not pass heartbeats on.
     pub async fn join(connection: Connection, options: NodeOptions) -> Result<Arc<Self>, String> {
-        let NodeOptions { info, dialect, directory, open_session, limits, usage } = options;
+        let NodeOptions { info, dialect, directory, open_session, limits, usage, kept_closed } = options;
         let lease = Lease::take(&connection, &info).await?;
         let state = NodeState {
             lease,
@@ -96,13 +106,26 @@ impl Node {
             followed: HashMap::new(),
             taking: HashSet::new(),
             failed: HashMap::new(),
+            records: RecordCounts::default(),
             is_leaving: false,
         };
-        let state = Mutex::new(state);
+        let (state, kept_closed) = (Mutex::new(state), kept_closed.unwrap_or(KEPT_CLOSED));
         let node =
-            Arc::new(Self { connection, info, open_session, limits, dialect, directory, usage, state });
+            Self { connection, info, open_session, limits, dialect, directory, usage, kept_closed, state };
+        let node = Arc::new(node);
+        tokio::spawn(Self::remove_closed(Arc::downgrade(&node)));
         tokio::spawn(node.clone().run());
         Ok(node)
+    }
+
+    /// Removes closed sessions beyond those that stay, for as long as the node is there.
+    async fn remove_closed(node: Weak<Self>) {
+        loop {
+            tokio::time::sleep(SWEEP).await;
+            let Some(node) = node.upgrade().filter(|node| !node.state().is_leaving) else { return };
+            let lease = node.state().lease.clone();
+            remove_surplus(&node.connection, &lease, node.kept_closed).await;
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, NodeState> {
@@ -144,6 +167,8 @@ impl Node {
             match records::list(&self.connection).await {
                 Ok(sessions) => {
                     scanned = Some(Instant::now());
+                    let closed = sessions.iter().filter(|(_, record)| record.is_closed).count();
+                    self.state().records = RecordCounts { open: sessions.len() - closed, closed };
                     self.take_orphans(sessions, &mut orphans).await;
                 }
                 Err(error) => tracing::warn!("sessions are not listed: {error}"),
@@ -173,7 +198,9 @@ impl Node {
         };
         let sessions: Vec<_> =
             sessions.into_iter().filter(|(session, record)| is_orphan(session, record)).collect();
-        orphans.retain(|known, _| sessions.iter().any(|(session, _)| session == known));
+        let is_known = |known: &String| sessions.iter().any(|(session, _)| session == known);
+        orphans.retain(|known, _| is_known(known));
+        self.state().failed.retain(|known, _| is_known(known));
         let mut taking = JoinSet::new();
         for (session, record) in sessions {
             let since = *orphans.entry(session.clone()).or_insert_with(Instant::now);
@@ -403,6 +430,10 @@ impl SharedSessions for NodeSessions {
 
     fn run_here(&self) -> Vec<SessionStatus> {
         self.0.state().owned.values().map(|owned| owned.handle.info.borrow().status).collect()
+    }
+
+    fn records(&self) -> RecordCounts {
+        self.0.state().records
     }
 
     fn leave(&self) -> BoxFuture<'_, ()> {

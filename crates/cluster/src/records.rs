@@ -58,12 +58,33 @@ impl OwnedRecord {
         lease: &Lease,
     ) -> Result<Self, AppendError> {
         let inheritance = take_over(&mut record, lease.id());
-        let subject = format!("$KV.{SESSIONS}.{session}");
-        let (context, stream) = (&connection.context, &connection.sessions.stream);
-        let subject = FencedSubject::new(context, stream, subject, revision, lease.clone());
+        let subject = Self::subject(connection, session, revision, lease);
         let mut owned = Self { record, subject, inheritance };
         owned.save().await?;
         Ok(owned)
+    }
+
+    /// Notes that a closed session is being removed, whose record was read with this revision.
+    ///
+    /// # Errors
+    ///
+    /// A node has taken the session meanwhile, NATS refuses it, or the lease has ended.
+    pub(crate) async fn mark_removed(
+        connection: &Connection,
+        session: &str,
+        mut record: SessionRecord,
+        revision: u64,
+        lease: &Lease,
+    ) -> Result<(), AppendError> {
+        record.is_removed = true;
+        let subject = Self::subject(connection, session, revision, lease);
+        Self { record, subject, inheritance: Inheritance::default() }.save().await
+    }
+
+    fn subject(connection: &Connection, session: &str, revision: u64, lease: &Lease) -> FencedSubject {
+        let subject = format!("$KV.{SESSIONS}.{session}");
+        let (context, stream) = (&connection.context, &connection.sessions.stream);
+        FencedSubject::new(context, stream, subject, revision, lease.clone())
     }
 
     /// Writes the record.
@@ -112,8 +133,20 @@ pub async fn find(connection: &Connection, session: &str) -> Result<Option<(Sess
         }
     };
     let Some(entry) = entry.filter(|entry| entry.operation == kv::Operation::Put) else { return Ok(None) };
-    let record = serde_json::from_slice(&entry.value).map_err(|error| format!("{session}: {error}"))?;
-    Ok(Some((record, entry.revision)))
+    let record: SessionRecord =
+        serde_json::from_slice(&entry.value).map_err(|error| format!("{session}: {error}"))?;
+    Ok(Some((record, entry.revision)).filter(|(record, _)| !record.is_removed))
+}
+
+/// The record of a session, as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredRecord {
+    /// The session.
+    pub session: String,
+    /// The record.
+    pub record: SessionRecord,
+    /// Its revision.
+    pub revision: u64,
 }
 
 /// All sessions with their records.
@@ -122,12 +155,24 @@ pub async fn find(connection: &Connection, session: &str) -> Result<Option<(Sess
 ///
 /// NATS does not answer in time.
 pub async fn list(connection: &Connection) -> Result<Vec<(String, SessionRecord)>, String> {
+    let records = list_all(connection).await?.into_iter().filter(|stored| !stored.record.is_removed);
+    Ok(records.map(|stored| (stored.session, stored.record)).collect())
+}
+
+/// All records, those of sessions that are being removed, too.
+///
+/// # Errors
+///
+/// NATS does not answer in time.
+pub async fn list_all(connection: &Connection) -> Result<Vec<StoredRecord>, String> {
     let prefix = format!("$KV.{SESSIONS}.");
     let mut found = Vec::new();
     let take = |stored: Stored| {
         let Some(session) = stored.subject.strip_prefix(&prefix) else { return };
         match serde_json::from_slice(&stored.payload) {
-            Ok(record) => found.push((session.to_owned(), record)),
+            Ok(record) => {
+                found.push(StoredRecord { session: session.to_owned(), record, revision: stored.sequence });
+            }
             // Bytes that are left where a record was deleted, or one that only a later version can read, which is left to it.
             Err(error) if !stored.payload.is_empty() => {
                 tracing::warn!("session {session}: its record cannot be read: {error}");

@@ -139,7 +139,7 @@ pub use session_handle::{
     SessionRequest, Unattended, UnattendedAction,
 };
 pub use session_task::{SessionSinks, start as start_session};
-pub use shared_sessions::SharedSessions;
+pub use shared_sessions::{RecordCounts, SharedSessions};
 pub use socket_file::SocketFile;
 pub use tls::Certificate;
 pub use watcher::{ClientId, WatcherMessage, WatcherQueue};

@@ -2,7 +2,7 @@
 //!
 //! A process is one host, so that there is one set of them.
 
-use super::registry::SessionHost;
+use super::{registry::SessionHost, shared_sessions::RecordCounts};
 use pi_rpc_guarded_listener::StrangerEvent;
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, CompactionResult, Emission, Outbound, SessionStatus, Usage,
@@ -70,6 +70,7 @@ pub struct Metrics {
     strangers_closed: Family<ReasonLabel, Counter>,
     notices: Family<StateLabel, Counter>,
     owned_files: Gauge,
+    session_records: Family<StateLabel, Gauge>,
 }
 
 /// A connection that is counted until it is dropped.
@@ -103,6 +104,7 @@ impl Metrics {
             strangers_closed: Family::default(),
             notices: Family::default(),
             owned_files: Gauge::default(),
+            session_records: Family::default(),
         };
         let registry = &mut new.registry;
         registry.register("sessions", "Sessions by state", new.sessions.clone());
@@ -155,6 +157,11 @@ impl Metrics {
             "Files of sessions whose owners are noted, of sessions that are open or were",
             new.owned_files.clone(),
         );
+        registry.register(
+            "session_records",
+            "Sessions of all hosts of a cluster: open, and closed ones that can be opened again",
+            new.session_records.clone(),
+        );
         new
     }
 
@@ -167,6 +174,12 @@ impl Metrics {
             self.sessions.get_or_create(&label).set(i64::try_from(count).unwrap_or(i64::MAX));
         }
         self.owned_files.set(i64::try_from(host.source.owners.count()).unwrap_or(i64::MAX));
+        if let Some(RecordCounts { open, closed }) = host.shared_records() {
+            for (state, count) in [("open", open), ("closed", closed)] {
+                let gauge = self.session_records.get_or_create(&StateLabel { state });
+                gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+            }
+        }
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = encode(&mut text, &self.registry);

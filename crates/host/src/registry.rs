@@ -13,7 +13,7 @@ use super::{
     session_handle::{
         Attach, Attached, Resumption, SessionEnd, SessionHandle, SessionLimits, SessionRequest,
     },
-    shared_sessions::SharedSessions,
+    shared_sessions::{RecordCounts, SharedSessions},
 };
 use pi_rpc_protocol::{Dialect, ListedSession, SessionStatus};
 use pi_rpc_server::SessionOptions;
@@ -427,6 +427,11 @@ impl SessionHost {
     pub fn run_here(&self) -> Vec<SessionStatus> {
         let own = self.list_own(&Principal::local()).into_iter().map(|session| session.status);
         own.chain(self.shared.iter().flat_map(|shared| shared.run_here())).collect()
+    }
+
+    /// How many sessions are recorded that several processes share; `None`: those of this process are its own.
+    pub fn shared_records(&self) -> Option<RecordCounts> {
+        self.shared.as_ref().map(|shared| shared.records())
     }
 
     /// Whether the process is to end, and sessions are being closed.

@@ -8,6 +8,15 @@ use futures_util::future::BoxFuture;
 use pi_rpc_protocol::{ListedSession, SessionStatus};
 use std::sync::Arc;
 
+/// How many sessions the processes share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordCounts {
+    /// Those that are open.
+    pub open: usize,
+    /// Those that are closed, and can be opened again.
+    pub closed: usize,
+}
+
 /// Sessions that several processes share: they outlive each of them.
 pub trait SharedSessions: Send + Sync {
     /// Opens a session, which gets the name `id` if it is new; one that exists, if its opener may touch it.
@@ -26,6 +35,8 @@ pub trait SharedSessions: Send + Sync {
     fn list(&self) -> BoxFuture<'_, Vec<(String, ListedSession)>>;
     /// What the sessions that this process runs are doing.
     fn run_here(&self) -> Vec<SessionStatus>;
+    /// How many sessions are recorded, as they were read last.
+    fn records(&self) -> RecordCounts;
     /// Leaves the sessions of this process to the others.
     fn leave(&self) -> BoxFuture<'_, ()>;
 }

@@ -3,6 +3,7 @@
 //! - [`way_in`]: which lines of a client count. Who publishes them and who takes them decide alike, from the same messages.
 //! - [`membership`]: which nodes are alive, by their heartbeats.
 //! - [`questions`]: when a run is noted that waits for a permission, and what its next owner does.
+//! - [`retention`]: which closed sessions are removed.
 //! - [`ownership`]: which sessions a node takes, what it changes in the record, and what the owner before has lost.
 //!
 //! Nothing here remembers what the record and the stream do not say: they are the truth, and a value here is what one of their
@@ -11,6 +12,7 @@
 pub mod membership;
 pub mod ownership;
 pub mod questions;
+pub mod retention;
 pub mod way_in;
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub fn failed_delay(times: u32) -> Duration {
 }
 
 /// What a node that takes a session has to make good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inheritance {
     /// Whether what the owner before had accepted and not stored is gone: a run, or messages that waited.
     pub is_cut: bool,
