@@ -1,6 +1,7 @@
 //! An open question about a tool call outlives its host, is answered once, and nothing that it is about runs twice.
 
 use crate::{
+    extended_support::script,
     host_support::{Client, Host},
     serve_support::eventually,
 };
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
+    sync::Arc,
 };
 
 /// The model makes these shell calls in one answer, then says so.
@@ -140,6 +142,37 @@ fn killed_call_does_not_run_twice() {
     let mut client = host.client();
     let snapshot = attach(&mut client, &session);
     assert_eq!((&snapshot["state"]["isStreaming"], &snapshot["dialogs"]), (&json!(false), &json!([])));
+    assert_eq!(fs::read_to_string(dir.path().join("ran")).unwrap(), "run\n");
+}
+
+/// An extension that has its say about each call, once the file `go` is there.
+const DECIDING: &str = r#"
+say '{"type":"register","hooks":["tool_call"]}'
+while await hook; do
+  until [ -e go ] || [ ! -d "$PWD" ]; do sleep 0.01; done
+  say '{"type":"done","id":"'"$id"'","result":{}}'
+done"#;
+
+#[test]
+fn answer_before_its_question_counts_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let turns = shell_turns(&["echo run >> ran"]);
+    fs::write(dir.path().join("script.json"), json!({ "turns": turns }).to_string()).unwrap();
+    let extension = script(dir.path(), "deciding", DECIDING);
+    let arguments = [&STATE[..], &["-e", &extension]].concat();
+    let dir = Arc::new(dir);
+    let host = Host::start_in(dir.clone(), &arguments);
+    host.put("go");
+    let (session, id) = ask(&mut host.client());
+    fs::remove_file(dir.path().join("go")).unwrap();
+    host.kill();
+    let host = Host::start_in(dir.clone(), &arguments);
+    let mut client = host.client();
+    assert_eq!(attach(&mut client, &session)["state"]["isStreaming"], true);
+    answer(&mut client, &session, &id, "Allow once");
+    answer(&mut client, &session, &id, "Allow once");
+    host.put("go");
+    assert_eq!(end(&mut client), (vec!["(no output)".to_owned()], json!("Done.")));
     assert_eq!(fs::read_to_string(dir.path().join("ran")).unwrap(), "run\n");
 }
 
