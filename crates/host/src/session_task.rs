@@ -190,7 +190,7 @@ impl SessionTask {
                 }
                 () = until(unattended_at), if unattended_at.is_some() => self.on_unattended(&mut exit_reason),
             };
-            // Steps of an answer and progress change nothing but the status.
+            // Steps of an answer and progress change nothing but the status, unless they lead to a question.
             let is_progress = matches!(
                 input,
                 None | Some(Input::Model { .. } | Input::ToolProgress { .. } | Input::ShellProgress { .. })
@@ -208,7 +208,8 @@ impl SessionTask {
             self.watch_attendance();
             forgets_at = self.runner.engine.is_idle().then(|| Instant::now() + self.limits.kept_idle);
             let is_told = info.borrow().lines == self.lines && info.borrow().status == self.status();
-            if !is_progress || !is_told {
+            let may_wait = !self.dialogs.is_empty() || info.borrow().waiting.is_some();
+            if !is_progress || !is_told || may_wait {
                 let now = self.info(&directory);
                 info.send_if_modified(|known| std::mem::replace(known, now.clone()) != now);
             }
