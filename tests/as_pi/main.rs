@@ -18,6 +18,7 @@ mod trace_support;
 
 mod argument_errors;
 mod bedrock_requests;
+mod cached_conversations;
 mod commands;
 mod conversation_requests;
 mod failure_classes;

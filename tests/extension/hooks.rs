@@ -274,6 +274,9 @@ fn extension_messages_and_instructions_last_one_run() {
         );
         let instructions: Vec<&str> = played.called.iter().map(|it| it.instructions.as_str()).collect();
         assert_eq!(instructions, ["Be rude.", "Be brief."], "{dialect}");
+        // A handler that leaves the instructions alone does not take the conversation its changes in place.
+        let adds_up: Vec<bool> = played.called.iter().map(|it| it.has_system_messages).collect();
+        assert_eq!(adds_up, [false, dialect.record().system_message_opens_run], "{dialect}");
         let told: Vec<Value> =
             played.wrote(">b", "hook before_agent_start").iter().map(|it| it["hook"].clone()).collect();
         let kind = "before_agent_start";

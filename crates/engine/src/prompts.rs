@@ -285,7 +285,10 @@ impl Engine {
         let waiting = std::mem::take(&mut self.queues.next_prompt);
         let added: Vec<AgentMessage> =
             added.into_iter().map(|message| self.custom_message(message).into()).collect();
-        let system_prompt = system_prompt.map_or_else(|| self.instructions.text.clone(), Arc::from);
+        // Handlers that leave the instructions as they are have not replaced them.
+        let own = &self.instructions.text;
+        let replaced = system_prompt.filter(|text| **text != **own);
+        let system_prompt = replaced.map_or_else(|| own.clone(), Arc::from);
         let prelude = self.prelude(&text_of(&start.message.content));
         let planned = prelude.is_some();
         let inputs = prelude.into_iter().chain([AgentMessage::User(start.message)]);

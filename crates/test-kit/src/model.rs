@@ -71,6 +71,7 @@ impl World<'_> {
             instructions: call.system_prompt.to_string(),
             tools: tools.to_vec(),
             messages: messages.collect(),
+            has_system_messages: call.has_system_messages,
         });
     }
 }

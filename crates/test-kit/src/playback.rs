@@ -46,6 +46,8 @@ pub struct Called {
     pub tools: Vec<String>,
     /// Texts of the messages.
     pub messages: Vec<Value>,
+    /// Whether its system messages add up to its instructions and tools, so that changes may stand where they come.
+    pub has_system_messages: bool,
 }
 
 impl Playback {
