@@ -61,7 +61,7 @@ mod webhook;
 
 pub use reference::reference_blocks;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use pi_rpc_files::harmless::harmless_lines;
 use pi_rpc_processes::process_watcher;
 use pi_rpc_protocol::{Dialect, DialectVersion, Tier};
@@ -246,7 +246,7 @@ fn is_host_command_line(words: &[OsString]) -> bool {
 /// Whether a command line, without the program name, begins with one of our subcommands.
 fn is_subcommand(words: &[OsString]) -> bool {
     let first = words.first().and_then(|first| first.to_str());
-    first.is_some_and(|first| first == "help" || Cli::command().find_subcommand(first).is_some())
+    first.is_some_and(|first| first == "help" || Command::has_subcommand(first))
 }
 
 fn dispatch(arguments: &[OsString], book: Book<'_>) -> ExitCode {
