@@ -13,7 +13,7 @@ use std::{
 const CRATES: [(&str, usize); 3] = [("pi-rpc-client", 53), ("pi-rpc-oracle", 69), ("pi-rpc", 396)];
 
 /// The most megabytes of the stripped program, by the folder of its profile.
-const MEGABYTES: [(&str, u64); 2] = [("release", 66), ("dist", 34)];
+const MEGABYTES: [(&str, u64); 2] = [("release", 54), ("dist", 34)];
 
 /// Folders and files that are generated, or are for the most part.
 const GENERATED: [&str; 12] = [
