@@ -65,7 +65,14 @@ impl World {
         world.handle.served().await.unwrap();
         let queue = Arc::new(WatcherQueue::new(Dialect::Pi1, usize::MAX, Arc::default(), None));
         let principal = Principal::local();
-        let attach = Attach { key: "c".to_owned(), after: None, queue, has_messages: false, principal };
+        let attach = Attach {
+            key: "c".to_owned(),
+            after: None,
+            queue,
+            has_messages: false,
+            principal,
+            trace_context: None,
+        };
         let (reply, attached) = oneshot::channel();
         world.handle.requests.send(SessionRequest::Attach(attach, reply)).await.ok().unwrap();
         let attached = attached.await.unwrap();
