@@ -13,7 +13,7 @@ const KEPT: u64 = 10;
 #[test]
 fn closed_sessions_are_bounded() {
     let Some(mut nodes) = Nodes::start(0, &hello()) else { return };
-    nodes.add(&["--nats-keep-closed", &KEPT.to_string()]);
+    nodes.add(&["--nats-lease", "300", "--nats-keep-closed", &KEPT.to_string()]);
     let mut client = nodes.client(0);
     let first = open(&mut client);
     client.send(&prompt(&first, "p", "Hi"));

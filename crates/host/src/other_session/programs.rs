@@ -6,6 +6,7 @@ use crate::{
     session_handle::{Attach, Unattended},
     watcher::WatcherQueue,
 };
+use pi_rpc_files::regular_files;
 use serde_json::json;
 use std::fs;
 use tempfile::TempDir;
@@ -119,7 +120,8 @@ async fn lines_are_read_before_the_end() {
         info.wait_for(|info| info.status == SessionStatus::Closing).await.unwrap();
         fs::write(world.directory.path().join("go"), "").unwrap();
         assert_eq!(world.ended().await, None);
-        let got = fs::read_to_string(world.directory.path().join("got")).unwrap();
+        let got = world.directory.path().join("got");
+        let got = regular_files::read_to_string(&got, regular_files::SERVER_FILE).unwrap();
         let line: Value = serde_json::from_str(got.lines().last().unwrap()).unwrap();
         assert_eq!((&line["type"], line["message"].as_str().unwrap().len()), (&json!("prompt"), length));
     }
