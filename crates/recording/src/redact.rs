@@ -309,7 +309,7 @@ fn redact_around_fixed(text: &str) -> String {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let pieces = SCHEMA.pieces.get(&first).into_iter().flatten();
-        let piece = pieces.into_iter().find(|piece| rest.starts_with(piece.as_str()));
+        let piece = pieces.into_iter().find(|piece| begins_with_words(rest, piece));
         let taken = match piece {
             Some(piece) => {
                 out.push_str(piece);
@@ -323,6 +323,12 @@ fn redact_around_fixed(text: &str) -> String {
         rest = rest.get(taken..).unwrap_or_default();
     }
     out
+}
+
+/// Whether a text begins with this piece, and the last word of the piece ends there.
+fn begins_with_words(text: &str, piece: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic();
+    text.strip_prefix(piece).is_some_and(|rest| !(piece.ends_with(is_letter) && rest.starts_with(is_letter)))
 }
 
 const fn mask(c: char) -> char {
