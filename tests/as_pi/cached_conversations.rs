@@ -107,7 +107,7 @@ fn play_warming(agent: &mut Agent) {
     agent.until(|frame| frame["type"] == "agent_settled");
 }
 
-fn sent(kind: Kind, tried: &Tried, play: fn(&mut Agent)) -> Vec<ReceivedRequest> {
+fn sent(kind: Kind, tried: &Tried, play: fn(&mut Agent)) -> (Vec<ReceivedRequest>, Vec<Value>) {
     let home = tempfile::tempdir().unwrap();
     let extension = home.path().join("tools.mjs");
     fs::write(&extension, EXTENSION).unwrap();
@@ -116,10 +116,23 @@ fn sent(kind: Kind, tried: &Tried, play: fn(&mut Agent)) -> Vec<ReceivedRequest>
     let options = [&["--tools", "read,bash,edit,extra", "-e", extension.to_str().unwrap()], dialect].concat();
     let mut agent = Agent::start_with_variables(home, kind, &models(&vendor, tried), &options, &[]);
     play(&mut agent);
+    let diagnostics = diagnostics(&mut agent);
     agent.ends();
     let mut requests = vendor.journal.received();
     requests.iter_mut().for_each(normalize);
-    requests
+    (requests, diagnostics)
+}
+
+/// What the answers observe about their requests, without the times.
+fn diagnostics(agent: &mut Agent) -> Vec<Value> {
+    let messages = agent.ask(json!({ "type": "get_messages" }));
+    let all = messages["messages"].as_array().into_iter().flatten();
+    let mut all: Vec<Value> =
+        all.flat_map(|it| it["diagnostics"].as_array().cloned().unwrap_or_default()).collect();
+    // pi tells that it has found no WebSocket.
+    all.retain(|it| it["type"] != "provider_transport_failure");
+    all.iter_mut().for_each(|it| drop(it.as_object_mut().unwrap().shift_remove("timestamp")));
+    all
 }
 
 /// Headers and ids that are each program's own.
@@ -194,7 +207,9 @@ fn blank(value: &mut Value) {
 
 fn compare(tried: &Tried, play: fn(&mut Agent)) {
     let Some(pi) = peer("1.6.0") else { return };
-    let (theirs, ours) = (sent(Kind::Pi(pi), tried, play), sent(Kind::Ours, tried, play));
+    let (theirs, observed) = sent(Kind::Pi(pi), tried, play);
+    let (ours, also_observed) = sent(Kind::Ours, tried, play);
+    assert_eq!(observed, also_observed, "{}", tried.api);
     let comparison = Comparison {
         path: tried.path,
         models: |_| Value::Null,

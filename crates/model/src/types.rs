@@ -3,6 +3,7 @@
 //! An answer is a sequence of [`StreamEvent`]s: blocks are opened, grow by deltas and are ended, one at a time or
 //! interleaved by `index`; [`StreamEvent::Finish`] or [`StreamEvent::Fail`] comes last.
 
+use pi_rpc_protocol::JsonObject;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::Deserialize;
 use serde_json::Value;
@@ -58,8 +59,8 @@ pub enum StreamEvent {
     },
     /// Tokens used so far by this answer; each event replaces the one before.
     Usage(TokenCounts),
-    /// Reasoning of earlier answers that the provider has withheld from the model, each item as it tells it.
-    RemovedReasoning(Vec<Value>),
+    /// An observation about the request, for the message's diagnostics.
+    Diagnostic(Box<AnswerDiagnostic>),
     /// The provider's own reason for the end; [`Finish`](Self::Finish) or [`Fail`](Self::Fail) follows.
     ProviderReason(String),
     /// The answer is complete. Nothing follows.
@@ -71,6 +72,36 @@ pub enum StreamEvent {
         /// The wait before a retry that the provider asks for.
         retry_after: Option<Duration>,
     },
+}
+
+/// An observation about a request, which belongs to its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerDiagnostic {
+    /// The kind, as pi names it.
+    pub kind: &'static str,
+    /// The text of the error that was observed.
+    pub error: Option<String>,
+    /// What was observed.
+    pub details: JsonObject,
+}
+
+impl AnswerDiagnostic {
+    /// What the provider has withheld from the model, each item with these members, as it tells it; `None`: nothing.
+    pub(crate) fn of_transformations(
+        kind: &'static str,
+        items: impl Iterator<Item = Value>,
+        members: &[&str],
+    ) -> Option<StreamEvent> {
+        let known = |item: Value| {
+            let known =
+                members.iter().filter_map(|name| Some(((*name).to_owned(), item.get(*name)?.clone())));
+            Value::Object(known.filter(|(_, value)| !value.is_null()).collect())
+        };
+        let items: Vec<Value> = items.map(known).collect();
+        let details = JsonObject::from_iter([("transformations".to_owned(), Value::from(items.clone()))]);
+        let diagnostic = Self { kind, error: None, details };
+        (!items.is_empty()).then(|| StreamEvent::Diagnostic(Box::new(diagnostic)))
+    }
 }
 
 /// The kind of a block, with the data known at its start.

@@ -14,9 +14,6 @@ use std::{
     time::Duration,
 };
 
-/// The type of the diagnostic that lists the reasoning which a provider has withheld. Source: pi 1.6 source.
-const INPUT_TRANSFORMATIONS: &str = "openai_input_transformations";
-
 /// An assistant message while it streams.
 #[derive(Debug)]
 pub struct PartialMessage {
@@ -127,12 +124,14 @@ impl PartialMessage {
                 self.message.provider_thinking_level = Some(word);
                 Progress::Quiet
             }
-            StreamEvent::RemovedReasoning(items) => {
+            StreamEvent::Diagnostic(observed) => {
+                let error =
+                    observed.error.map(|text| JsonObject::from_iter([("message".to_owned(), text.into())]));
                 self.message.diagnostics.get_or_insert_default().push(Diagnostic {
-                    type_: INPUT_TRANSFORMATIONS.to_owned(),
+                    type_: observed.kind.to_owned(),
                     timestamp: now.wall,
-                    error: None,
-                    details: Some(JsonObject::from_iter([("transformations".to_owned(), items.into())])),
+                    error,
+                    details: Some(observed.details),
                 });
                 self.changed = true;
                 Progress::Quiet

@@ -3,7 +3,7 @@
 
 use pi_rpc_model::{
     api::Api,
-    types::{BlockStart, Finish, StreamEvent},
+    types::{AnswerDiagnostic, BlockStart, Finish, StreamEvent},
 };
 use pi_rpc_protocol::Dialect::{self, Pi, Pi1, Xcsh};
 use pi_rpc_test_kit::{Playback, scenario, shorthand::*};
@@ -238,4 +238,33 @@ fn other_values_and_two_values_are_refused() {
 #[test]
 fn unknown_tool_is_named_before_its_arguments() {
     assert_eq!(refused(&played(calls_with("nope", "{\"a"), Pi1)), ["Tool nope not found"]);
+}
+
+#[test]
+fn diagnostics_are_told_where_dialect_has_them() {
+    let details = json!({ "reason": "thread_not_found" });
+    let observed = AnswerDiagnostic {
+        kind: "anthropic_thread_fallback",
+        error: Some("400 No".to_owned()),
+        details: details.as_object().unwrap().clone(),
+    };
+    let events = vec![
+        StreamEvent::Diagnostic(Box::new(observed)),
+        StreamEvent::Start { index: 0, block: BlockStart::Text },
+        StreamEvent::Delta { index: 0, delta: "Yes.".to_owned() },
+        StreamEvent::End { index: 0, signature: None },
+        StreamEvent::Finish(Finish::Stop),
+    ];
+    for dialect in Dialect::ALL {
+        let played = scenario(json!([])).stream(events.clone()).host(0, prompt("p", "go")).play(dialect);
+        let message = &played.last("message_end")["message"];
+        let mut told = message.get("diagnostics").cloned();
+        let time = told.as_mut().map(|it| it[0]["timestamp"].take());
+        assert!(time.is_none_or(|time| time.is_u64()), "{dialect}");
+        let expected = json!([{
+            "type": "anthropic_thread_fallback", "timestamp": null, "error": { "message": "400 No" }, "details": details,
+        }]);
+        let has_them = dialect.as_str().starts_with("pi-1") || dialect.as_str() == "pi@0.73";
+        assert_eq!(told, has_them.then_some(expected), "{dialect}");
+    }
 }

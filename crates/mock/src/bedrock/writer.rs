@@ -147,7 +147,7 @@ impl AnswerWriter for FrameWriter {
             StreamEvent::ResponseId(_)
             | StreamEvent::Model(_)
             | StreamEvent::Effort(_)
-            | StreamEvent::RemovedReasoning(_)
+            | StreamEvent::Diagnostic(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
             | StreamEvent::Unclosed { .. }

@@ -192,7 +192,7 @@ impl AnswerWriter for ChunkWriter {
             // This form does not show the end of a block, and failures do not come here.
             StreamEvent::Model(_)
             | StreamEvent::Effort(_)
-            | StreamEvent::RemovedReasoning(_)
+            | StreamEvent::Diagnostic(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::End { .. }
             | StreamEvent::Signature { .. }

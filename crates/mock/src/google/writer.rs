@@ -172,7 +172,7 @@ impl AnswerWriter for PartWriter {
             // Scripts have signatures at the end of a block, and failures are written elsewhere.
             StreamEvent::Model(_)
             | StreamEvent::Effort(_)
-            | StreamEvent::RemovedReasoning(_)
+            | StreamEvent::Diagnostic(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
             | StreamEvent::Unclosed { .. }

@@ -178,7 +178,7 @@ impl AnswerWriter for PartWriter {
             // This form has no signatures, and failures do not come here.
             StreamEvent::Model(_)
             | StreamEvent::Effort(_)
-            | StreamEvent::RemovedReasoning(_)
+            | StreamEvent::Diagnostic(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
             | StreamEvent::Unclosed { .. }

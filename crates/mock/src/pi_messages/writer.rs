@@ -169,7 +169,7 @@ impl AnswerWriter for EventWriter {
             // Scripts send signatures at a block's end, and failures do not come here.
             StreamEvent::Model(_)
             | StreamEvent::Effort(_)
-            | StreamEvent::RemovedReasoning(_)
+            | StreamEvent::Diagnostic(_)
             | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
             | StreamEvent::Unclosed { .. }

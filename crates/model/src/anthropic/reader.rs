@@ -6,7 +6,7 @@ use crate::{
     request::Reader,
     sequence::BlockSequencer,
     sse::{NO_STOP_REASON, STREAM_CUT, read},
-    types::{BlockStart, Finish, StreamEvent, TokenCounts},
+    types::{AnswerDiagnostic, BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
 use std::mem;
@@ -24,6 +24,8 @@ struct AnswerReader {
     open: Vec<OpenBlock>,
     usage: TokenCounts,
     finish: Option<(Finish, String)>,
+    /// What the vendor has withheld from the model, such as thinking of earlier answers.
+    transformations: Vec<Value>,
 }
 
 struct OpenBlock {
@@ -44,6 +46,9 @@ enum BlockKind {
     Redacted,
     Call,
 }
+
+/// The kind of the diagnostic that lists what the vendor has withheld. Source: pi 1.6.0.
+const INPUT_TRANSFORMATIONS: &str = "anthropic_input_transformations";
 
 impl Reader for AnswerReader {
     fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent> {
@@ -90,6 +95,7 @@ impl AnswerReader {
                 if let Some(model) = event["message"]["model"].as_str() {
                     self.out.emit(StreamEvent::Model(model.to_owned()));
                 }
+                self.transformed(&event["message"]["input_transformations"]);
                 self.count(&event["message"]["usage"]);
             }
             "content_block_start" => self.start(number, &event["content_block"]),
@@ -102,6 +108,7 @@ impl AnswerReader {
             }
             "message_delta" => {
                 let delta = &event["delta"];
+                self.transformed(&event["input_transformations"]);
                 self.count(if event["usage"].is_object() { &event["usage"] } else { &delta["usage"] });
                 let Some(word) = delta["stop_reason"].as_str() else { return };
                 match finish(word, &delta["stop_details"]) {
@@ -113,11 +120,22 @@ impl AnswerReader {
                 let Some((finish, word)) = self.finish.take() else {
                     return self.out.fail(NO_STOP_REASON.to_owned());
                 };
+                let items = mem::take(&mut self.transformations).into_iter();
+                let members = ["type", "path", "reason"];
+                let told = AnswerDiagnostic::of_transformations(INPUT_TRANSFORMATIONS, items, &members);
+                told.into_iter().for_each(|event| self.out.emit(event));
                 mem::take(&mut self.open).into_iter().for_each(|block| self.stop(block, false));
                 self.out.finish(finish, Some(&word));
             }
             "error" => self.out.fail(data.to_owned()),
             _ => {}
+        }
+    }
+
+    /// Notes what the vendor has withheld; a later list replaces an earlier one.
+    fn transformed(&mut self, items: &Value) {
+        if let Some(items) = items.as_array() {
+            self.transformations.clone_from(items);
         }
     }
 

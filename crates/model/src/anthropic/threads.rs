@@ -11,10 +11,10 @@ use crate::{
     followed_answer::FollowedAnswer,
     held_prefix::HeldPrefix,
     request::{HttpRequest, Reader, StreamFormat},
-    types::StreamEvent,
+    types::{AnswerDiagnostic, StreamEvent},
 };
 use indexmap::IndexMap;
-use pi_rpc_protocol::Model;
+use pi_rpc_protocol::{JsonObject, Model};
 use serde_json::{Value, json};
 use std::{
     mem,
@@ -35,6 +35,9 @@ const NEW_THREAD_CODES: [&str; 4] = [
 
 /// Refusal of a request that cannot be part of a thread.
 const NO_THREAD_CODE: &str = "thread_unsupported_request";
+
+/// The kind of the diagnostic that tells of a refused thread.
+const THREAD_FALLBACK: &str = "anthropic_thread_fallback";
 
 /// Members of a request that stay the same in a thread.
 const FIXED_MEMBERS: [&str; 7] =
@@ -81,6 +84,7 @@ impl Threads {
             settings,
             whole,
             state: Sent::InThread,
+            refusal: None,
             answer: FollowedAnswer::default(),
         };
         (request, Box::new(reader))
@@ -187,6 +191,8 @@ struct ThreadReader {
     /// The body of the request with the whole conversation.
     whole: Value,
     state: Sent,
+    /// The refusal of the thread, for the answer's diagnostics.
+    refusal: Option<StreamEvent>,
     answer: FollowedAnswer,
 }
 
@@ -229,13 +235,13 @@ impl Reader for ThreadReader {
     fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent> {
         let events = self.reader.event(name, data);
         self.follow(&events);
-        events
+        self.refusal.take().into_iter().chain(events).collect()
     }
 
     fn end(&mut self) -> Vec<StreamEvent> {
         let events = self.reader.end();
         self.follow(&events);
-        events
+        self.refusal.take().into_iter().chain(events).collect()
     }
 
     fn is_complete(&self) -> bool {
@@ -272,6 +278,12 @@ impl Reader for ThreadReader {
             None if names_threads() => Sent::Alone,
             _ => return None,
         };
+        let reason = code.map_or_else(|| status.to_string(), str::to_owned);
+        self.refusal = Some(StreamEvent::Diagnostic(Box::new(AnswerDiagnostic {
+            kind: THREAD_FALLBACK,
+            error: Some(format!("{status} {body}")),
+            details: JsonObject::from_iter([("reason".to_owned(), reason.into())]),
+        })));
         Some(if self.state == Sent::Alone { self.whole.clone() } else { created(&self.whole) })
     }
 }

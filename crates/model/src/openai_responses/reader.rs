@@ -12,7 +12,7 @@ use crate::{
     sequence::BlockSequencer,
     service_tiers,
     sse::{STREAM_CUT, read},
-    types::{Bill, BlockStart, Finish, StreamEvent, TokenCounts},
+    types::{AnswerDiagnostic, Bill, BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use pi_rpc_protocol::Model;
 use serde_json::Value;
@@ -20,6 +20,9 @@ use std::{
     collections::BTreeMap,
     time::{SystemTime, UNIX_EPOCH},
 };
+
+/// The kind of the diagnostic that lists the reasoning which the server has withheld. Source: pi 1.6.0.
+const INPUT_TRANSFORMATIONS: &str = "openai_input_transformations";
 
 /// The state of one answer.
 #[derive(Debug, Default)]
@@ -327,14 +330,10 @@ impl AnswerReader {
         let removed = transformations.as_array().into_iter().flatten().filter(|it| {
             it["type"] == "reasoning" && it["action"] == "removed" && it["reason"] != "turn_boundary"
         });
-        let members = |it: &Value| {
-            let known = ["type", "id", "action", "reason"].into_iter();
-            let known = known.filter_map(|name| Some((name.to_owned(), it.get(name)?.clone())));
-            Value::Object(known.collect())
-        };
-        let removed: Vec<Value> = removed.map(members).collect();
-        if !removed.is_empty() {
-            self.out.emit(StreamEvent::RemovedReasoning(removed));
+        let members = ["type", "id", "action", "reason"];
+        let told = AnswerDiagnostic::of_transformations(INPUT_TRANSFORMATIONS, removed.cloned(), &members);
+        if let Some(told) = told {
+            self.out.emit(told);
         }
     }
 

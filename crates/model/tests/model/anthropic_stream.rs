@@ -294,6 +294,32 @@ fn model_and_hour_cache_are_read() {
 }
 
 #[test]
+fn withheld_input_is_told_at_end() {
+    let item = json!({ "type": "thinking_dropped", "path": "messages.1.content.0", "reason": "prefix_mismatch", "other": 1, "more": null });
+    let mut kept = item.clone();
+    ["other", "more"].iter().for_each(|name| drop(kept.as_object_mut().unwrap().remove(*name)));
+    let told = |first: Value, last: Value| {
+        let start =
+            json!({ "type": "message_start", "message": { "id": "m", "input_transformations": first } });
+        let mut delta = stop("end_turn");
+        delta["input_transformations"] = last;
+        let events = model_support::read(
+            reader(),
+            &[start, open(0, json!({ "type": "text", "text": "Hi" })), close(0), delta, over()],
+        );
+        let told = events.into_iter().filter_map(|event| match event {
+            StreamEvent::Diagnostic(it) => Some((it.kind, it.details["transformations"].clone())),
+            _ => None,
+        });
+        told.collect::<Vec<_>>()
+    };
+    let expected = [("anthropic_input_transformations", json!([kept]))];
+    assert_eq!(told(json!([item]), Value::Null), expected);
+    assert_eq!(told(json!([]), json!([item])), expected);
+    assert_eq!(told(Value::Null, json!("x")), []);
+}
+
+#[test]
 fn bill_of_openrouter_is_read() {
     let mut last = stop("end_turn");
     last["usage"]["cost"] = json!(0.5);

@@ -379,7 +379,7 @@ fn removed_reasoning_is_told_within_turns() {
         let events = read_all(reader(), &[created(), last]).into_iter();
         events
             .filter_map(|event| match event {
-                StreamEvent::RemovedReasoning(items) => Some(Value::from(items)),
+                StreamEvent::Diagnostic(it) => Some(it.details["transformations"].clone()),
                 _ => None,
             })
             .collect::<Vec<_>>()

@@ -5,6 +5,7 @@ use pi_rpc_model::{
     anthropic::Threads,
     api::Api,
     request::{HttpRequest, Reader},
+    types::StreamEvent,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -30,17 +31,17 @@ fn joined(threads: &Arc<Threads>, history: Value) -> (HttpRequest, Box<dyn Reade
 }
 
 /// Answers with a text.
-fn answer(mut reader: Box<dyn Reader>, id: &str, answer: &str, model: &str) {
-    for event in [
+fn answer(mut reader: Box<dyn Reader>, id: &str, answer: &str, model: &str) -> Vec<StreamEvent> {
+    let events = [
         json!({"type": "message_start", "message": {"id": id, "model": model, "usage": {"input_tokens": 1}}}),
         json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
         json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": answer}}),
         json!({"type": "content_block_stop", "index": 0}),
         json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}),
         json!({"type": "message_stop"}),
-    ] {
-        reader.event(event["type"].as_str().unwrap(), &event.to_string());
-    }
+    ];
+    let read = |event: &Value| reader.event(event["type"].as_str().unwrap(), &event.to_string());
+    events.iter().flat_map(read).collect()
 }
 
 fn create() -> Value {
@@ -118,7 +119,11 @@ fn refused_thread_is_sent_again_whole() {
         assert_eq!((&body["thread"], body["messages"].as_array().unwrap().len()), (&instead, 3));
         assert!(body["system"].is_array() && body["tools"].is_array());
         assert_eq!(reader.body_instead(400, &refusal), None);
-        answer(reader, "msg_2", "So.", "m");
+        let code = refusal["error"]["details"]["error_code"].as_str().unwrap_or("400").to_owned();
+        let told = answer(reader, "msg_2", "So.", "m").into_iter().next();
+        let Some(StreamEvent::Diagnostic(told)) = told else { panic!("no diagnostic of {refusal}") };
+        assert_eq!((told.kind, &told.details["reason"]), ("anthropic_thread_fallback", &json!(code)));
+        assert_eq!(told.error, Some(format!("400 {refusal}")));
         let mut longer = history.as_array().unwrap().clone();
         longer.extend([said("So."), user(json!("three"))]);
         let (next, _) = joined(&threads, longer.into());

@@ -94,8 +94,8 @@ impl SnapshotCheck {
         }
         let Some(snapshot) = snapshot else { return };
         let mut expected = self.message.clone();
-        // Tokens and the id of the provider may come with any update.
-        for key in ["usage", "responseId"] {
+        // Tokens, the id of the provider and diagnostics may come with any update.
+        for key in ["usage", "responseId", "diagnostics"] {
             if let Some(value) = snapshot.get(key) {
                 expected[key] = value.clone();
             }

@@ -265,7 +265,7 @@ pub fn check_contract(events: &[StreamEvent]) -> Result<(), String> {
                 StreamEvent::ResponseId(_)
                 | StreamEvent::Model(_)
                 | StreamEvent::Effort(_)
-                | StreamEvent::RemovedReasoning(_)
+                | StreamEvent::Diagnostic(_)
                 | StreamEvent::ProviderReason(_)
                 | StreamEvent::Usage(_)
                 | StreamEvent::Fail { .. } => true,
