@@ -38,7 +38,7 @@ pub fn parts<'e>(events: impl Iterator<Item = &'e StreamEvent>) {
             | StreamEvent::Model(_)
             | StreamEvent::Effort(_)
             | StreamEvent::Usage(_)
-            | StreamEvent::RemovedReasoning(_)
+            | StreamEvent::Diagnostic(_)
             | StreamEvent::ProviderReason(_) => {}
         }
     }
