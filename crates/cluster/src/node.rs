@@ -85,7 +85,7 @@ pub struct NodeOptions {
     pub limits: SessionLimits,
     /// What principals have used on this node.
     pub usage: UsageBook,
-    /// How many closed sessions stay; `None`: [`KEPT_CLOSED`].
+    /// How many closed sessions stay; `None`: 10,000.
     pub kept_closed: Option<usize>,
 }
 
