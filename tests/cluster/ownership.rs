@@ -2,7 +2,6 @@
 
 use crate::{
     host_support::hello,
-    serve_support::eventually,
     servers::Servers,
     tcp_support::{TcpHost, WsClient},
 };
@@ -103,30 +102,4 @@ fn sessions_are_counted_over_all_nodes() {
     }
     one.request(&json!({ "type": "close_session", "id": 2, "sessionId": opened[0] }));
     open(&mut other);
-}
-
-#[test]
-fn dollars_are_counted_over_all_nodes() {
-    let Some(servers) = Servers::start(1) else { return };
-    let turn = json!({ "repeat": true, "say": [{ "text": "x" }], "usage": { "output": 1_000_000 } });
-    let script = json!({ "turns": [turn], "model": { "cost": { "output": 1.0 } } });
-    let node = |name: &str| {
-        let arguments = ["--nats", &servers.urls(), "--node", name, "--nats-lease", "300"];
-        TcpHost::start(&script, |_| vec![json!({ "dollars_per_day": 1.0 }), json!({})], &arguments)
-    };
-    let (first, second) = (node("a"), node("b"));
-    let mut client = first.client("secret");
-    let session = open(&mut client);
-    client.send(&json!({ "type": "prompt", "id": 1, "message": "Hi", "sessionId": session }));
-    client.find(|frame| frame["type"] == "agent_settled");
-    // A node that comes later knows of it, too.
-    first.signal(Signal::TERM);
-    let refuses = |node: &TcpHost| {
-        let opened = node.client("secret").request(&json!({ "type": "open_session", "id": 1 }));
-        opened["error"].as_str().is_some_and(|error| error.starts_with("spend_exceeded: "))
-    };
-    eventually("another node refuses", || refuses(&second));
-    let third = node("c");
-    eventually("a later node refuses", || refuses(&third));
-    assert_eq!(third.client("other").request(&json!({ "type": "open_session", "id": 1 }))["success"], true);
 }

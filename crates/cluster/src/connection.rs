@@ -23,12 +23,6 @@ pub const INPUT: &str = "pi-rpc-input";
 /// Bucket of sessions: who owns each, and how far its input was taken.
 pub const SESSIONS: &str = "pi-rpc-sessions";
 
-/// Bucket of what tokens have used, over all nodes: key is the name in hexadecimal.
-pub const USAGE: &str = "pi-rpc-usage";
-
-/// How long what a token has used is kept: no limit looks back for longer than a day.
-const KEPT_USAGE: Duration = Duration::from_secs(2 * 24 * 3600);
-
 /// How long a request to NATS may take before it is tried again.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -190,8 +184,6 @@ pub struct Connection {
     pub input: Stream,
     /// The bucket of sessions.
     pub sessions: kv::Store,
-    /// The bucket of what tokens have used.
-    pub usage: kv::Store,
 }
 
 impl Connection {
@@ -268,12 +260,15 @@ impl Connection {
             republish: republish("input"),
             ..stream(INPUT, "input")
         };
-        let bucket = |name: &str, max_age| kv::Config {
-            bucket: name.to_owned(),
+        let sessions = kv::Config {
+            bucket: SESSIONS.to_owned(),
             history: 1,
-            max_age,
             num_replicas: replicas,
             ..kv::Config::default()
+        };
+        let sessions = match context.get_key_value(SESSIONS).await {
+            Ok(store) => store,
+            Err(_) => context.create_key_value(sessions).await?,
         };
         Ok(Self {
             client: client.clone(),
@@ -281,16 +276,8 @@ impl Connection {
             entries: context.get_or_create_stream(entries).await?,
             output: context.get_or_create_stream(output).await?,
             input: context.get_or_create_stream(input).await?,
-            sessions: Self::bucket(context, bucket(SESSIONS, Duration::ZERO)).await?,
-            usage: Self::bucket(context, bucket(USAGE, KEPT_USAGE)).await?,
+            sessions,
         })
-    }
-
-    async fn bucket(context: &Context, config: kv::Config) -> Result<kv::Store, async_nats::Error> {
-        match context.get_key_value(&config.bucket).await {
-            Ok(store) => Ok(store),
-            Err(_) => Ok(context.create_key_value(config).await?),
-        }
     }
 }
 

@@ -10,7 +10,6 @@ use super::{
     records, replica,
     retention::{SWEEP, remove_surplus},
     session_record::{SessionRecord, SessionSpec},
-    shared_usage::{share, tell},
     status,
 };
 use futures_util::future::BoxFuture;
@@ -114,7 +113,6 @@ impl Node {
         let node =
             Self { connection, info, open_session, limits, dialect, directory, usage, kept_closed, state };
         let node = Arc::new(node);
-        share(&node.connection, &node.usage);
         tokio::spawn(Self::remove_closed(Arc::downgrade(&node)));
         tokio::spawn(node.clone().run());
         Ok(node)
@@ -446,7 +444,6 @@ impl SharedSessions for NodeSessions {
                 state.owned.values().cloned().collect()
             };
             futures_util::future::join_all(owned.iter().map(|owned| owned.leave())).await;
-            tell(&self.0.connection, &self.0.usage).await;
         })
     }
 }

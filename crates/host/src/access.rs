@@ -4,9 +4,8 @@ use super::{
     auth_command::AuthCommand,
     client_place::ClientPlace,
     limits::Roots,
-    principal::Principal,
+    principal::{Principal, UsageBook},
     token_file::{self, KnownToken},
-    usage::UsageBook,
 };
 use axum::{
     extract::{ConnectInfo, Request, State},

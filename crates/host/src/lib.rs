@@ -112,7 +112,6 @@ mod token_file;
 mod tool_spending;
 mod transports;
 mod unix_clients;
-mod usage;
 mod watcher;
 
 pub use access::Access;
@@ -132,7 +131,7 @@ pub use own_connection::CONTROL_PROTOCOL;
 pub use passed_sockets::{PassedSocket, passed_sockets};
 pub use permission::{Permitted, SessionOwner, permit};
 pub use pi_rpc_engine::{BudgetPlan, WaitingRun};
-pub use principal::Principal;
+pub use principal::{Principal, UsageBook};
 pub use records::{Records, StoredSession, WaitingRunFile};
 pub use registry::{OpenSession, SessionHost, SessionSource};
 pub use session_handle::{
@@ -143,5 +142,4 @@ pub use session_task::{SessionSinks, start as start_session};
 pub use shared_sessions::{RecordCounts, SharedSessions};
 pub use socket_file::SocketFile;
 pub use tls::Certificate;
-pub use usage::{Moment, Tally, UnsharedUsage, UsageBook};
 pub use watcher::{ClientId, WatcherMessage, WatcherQueue};

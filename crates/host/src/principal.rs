@@ -4,15 +4,15 @@ use super::{
     host_error::HostError,
     limits::{TokenLimits, real_path},
     token_file::is_name_of_hash,
-    usage::Usage,
 };
 use pi_rpc_protocol::{MultiSessionErrorCode, RpcCommand};
 use pi_rpc_server::admits_model;
 use pi_rpc_session_store::working_directory;
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
@@ -29,6 +29,25 @@ pub struct Principal {
     /// Cancelled once the token is revoked: the connections that it has opened end.
     #[serde(skip)]
     revoked: CancellationToken,
+}
+
+/// What a name has used of its limits.
+#[derive(Debug, Default)]
+pub struct Usage {
+    rate: Mutex<Option<CommandRate>>,
+    spend: Mutex<Spend>,
+}
+
+/// What all names have used, so that it counts across tokens and connections.
+#[derive(Clone, Debug, Default)]
+pub struct UsageBook(Arc<Mutex<HashMap<String, Arc<Usage>>>>);
+
+impl UsageBook {
+    /// The principal of this name, until `revoked` is cancelled.
+    pub fn principal(&self, name: String, limits: TokenLimits, revoked: CancellationToken) -> Arc<Principal> {
+        let usage = lock(&self.0).entry(name.clone()).or_default().clone();
+        Arc::new(Principal { name, limits, usage, revoked })
+    }
 }
 
 /// Where a session keeps its files.
@@ -81,16 +100,6 @@ impl Principal {
     /// The name of clients without a token: of a Unix socket, and of stdin.
     pub const LOCAL: &'static str = "local";
 
-    /// A client with this usage, until `revoked` is cancelled.
-    pub(super) const fn new(
-        name: String,
-        limits: TokenLimits,
-        usage: Arc<Usage>,
-        revoked: CancellationToken,
-    ) -> Self {
-        Self { name, limits, usage, revoked }
-    }
-
     /// A client that may do everything, as the user who runs the host may.
     pub fn local() -> Arc<Self> {
         Self::elsewhere(Self::LOCAL.to_owned(), TokenLimits::none())
@@ -140,7 +149,8 @@ impl Principal {
     /// `rate_limited`: there were too many in the last minute.
     pub fn count_command(&self, now: Instant) -> Result<(), HostError> {
         let Some(limit) = self.limits.commands_per_minute else { return Ok(()) };
-        match self.usage.take_command(limit, now) {
+        let mut rate = lock(&self.usage.rate);
+        match rate.get_or_insert_with(|| CommandRate::new(limit, now)).take(limit, now) {
             true => Ok(()),
             false => {
                 let text = format!("commands_per_minute: {limit}; wait, and send the command again");
@@ -156,7 +166,7 @@ impl Principal {
     /// `spend_exceeded`.
     pub fn check_spend(&self, wall: u64) -> Result<(), HostError> {
         let Some(limit) = self.limits.dollars_per_day else { return Ok(()) };
-        match self.usage.dollars(wall) < limit {
+        match lock(&self.usage.spend).today(wall) < limit {
             true => Ok(()),
             false => {
                 let text = format!("dollars_per_day: {limit}; more is available from 0:00 UTC on");
@@ -167,7 +177,7 @@ impl Principal {
 
     /// Adds the cost of an answer.
     pub fn spend(&self, dollars: f64, wall: u64) {
-        self.usage.spend(dollars, wall);
+        lock(&self.usage.spend).add(dollars, wall);
     }
 
     /// Checks a command to a session. Blocks where a path is named.
@@ -301,10 +311,60 @@ pub fn check_text(field: &str, name: &str) -> Result<(), String> {
     }
 }
 
+/// Commands that may be given now. By hand: crates for this bring a dozen others, for 15 lines.
+#[derive(Debug)]
+struct CommandRate {
+    left: f64,
+    at: Instant,
+}
+
+impl CommandRate {
+    fn new(per_minute: u32, now: Instant) -> Self {
+        Self { left: f64::from(per_minute), at: now }
+    }
+
+    /// Takes one command; `false`: there is none left.
+    fn take(&mut self, per_minute: u32, now: Instant) -> bool {
+        let limit = f64::from(per_minute);
+        let refilled = now.saturating_duration_since(self.at).as_secs_f64() * limit / 60.0;
+        (self.left, self.at) = ((self.left + refilled).min(limit), now.max(self.at));
+        let is_left = self.left >= 1.0;
+        if is_left {
+            self.left -= 1.0;
+        }
+        is_left
+    }
+}
+
+/// Dollars of one day.
+#[derive(Debug, Default)]
+struct Spend {
+    /// Days since the Unix epoch.
+    day: u64,
+    dollars: f64,
+}
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+impl Spend {
+    fn today(&self, wall: u64) -> f64 {
+        if wall / DAY_MS > self.day { 0.0 } else { self.dollars }
+    }
+
+    fn add(&mut self, dollars: f64, wall: u64) {
+        // A clock that goes back gives nothing back.
+        *self = Self { dollars: self.today(wall) + dollars, day: self.day.max(wall / DAY_MS) };
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::usage::{DAY_MS, UsageBook};
+    use std::time::Duration;
 
     fn principal(book: &UsageBook, limits: &str) -> Arc<Principal> {
         let limits = serde_json::from_str(limits).unwrap();
@@ -362,6 +422,17 @@ mod tests {
             assert_eq!(check(TokenLimits::default(), line).is_err(), is_login, "{line}");
             assert_eq!(check(TokenLimits::none(), line), Ok(()));
         }
+    }
+
+    #[test]
+    fn rate_refills_over_a_minute() {
+        let start = Instant::now();
+        let mut rate = CommandRate::new(2, start);
+        let mut taken = |seconds| rate.take(2, start + Duration::from_secs(seconds));
+        assert_eq!(
+            [0, 0, 0, 29, 30, 31, 120, 120, 120].map(&mut taken),
+            [true, true, false, false, true, false, true, true, false]
+        );
     }
 
     #[test]
