@@ -72,11 +72,12 @@ impl Engine {
     /// Opens the consent dialog for the call at `at`, or runs the call if it needs no consent.
     pub(crate) fn request_consent(&mut self, at: usize, arguments: &JsonObject) {
         let Some(name) = self.tool_call(at).map(|call| call.name.clone()) else { return };
-        if self.was_permitted(at) || !self.needs_consent(&name) {
-            return self.run_permitted_call(at);
-        }
+        // A client that knows the question may say no, whatever this process would permit.
         if self.was_answered_early(at, &name, arguments) {
             return;
+        }
+        if self.was_permitted(at) || !self.needs_consent(&name) {
+            return self.run_permitted_call(at);
         }
         if self.activity.lifecycle().is_input_over() {
             return self.on_call_consent(at, None);
