@@ -337,16 +337,17 @@ impl SessionTask {
         let (principal, line) = self.clients.take_line(line)?;
         let Some(line) = line else { return Some(Input::EndOfInput) };
         self.unserved_bytes += line.len() as u64;
+        let mut input = match line.len() > self.limits.max_frame {
+            true => Input::too_long(line.len(), self.limits.max_frame),
+            false => line_to_input(&line, self.dialect)?,
+        };
+        // Only of a line that is handled: the context holds for the next input.
         if self.runner.is_observed() {
             let own = TraceContext::of_line(&line);
             if let Some(context) = own.as_ref().or_else(|| self.clients.trace_context(id)) {
                 self.runner.note_trace_context(context);
             }
         }
-        let mut input = match line.len() > self.limits.max_frame {
-            true => Input::too_long(line.len(), self.limits.max_frame),
-            false => line_to_input(&line, self.dialect)?,
-        };
         // Permissions for good are the owner's to give.
         if principal.name != self.owner.name
             && let Input::Frame(frame) = &mut input
