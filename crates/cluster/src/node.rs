@@ -52,8 +52,6 @@ pub struct Node {
     directory: std::path::PathBuf,
     /// What principals have used on this node.
     usage: UsageBook,
-    /// How many closed sessions stay.
-    kept_closed: usize,
     state: Mutex<NodeState>,
 }
 
@@ -84,12 +82,9 @@ pub struct NodeOptions {
     pub limits: SessionLimits,
     /// What principals have used on this node.
     pub usage: UsageBook,
-    /// How many closed sessions stay; `None`: 10,000.
+    /// How many closed sessions stay; `None`: all.
     pub kept_closed: Option<usize>,
 }
-
-/// How many closed sessions stay unless a node says otherwise.
-pub const KEPT_CLOSED: usize = 10_000;
 
 impl Node {
     /// Joins the cluster.
@@ -109,22 +104,23 @@ impl Node {
             records: RecordCounts::default(),
             is_leaving: false,
         };
-        let (state, kept_closed) = (Mutex::new(state), kept_closed.unwrap_or(KEPT_CLOSED));
-        let node =
-            Self { connection, info, open_session, limits, dialect, directory, usage, kept_closed, state };
+        let state = Mutex::new(state);
+        let node = Self { connection, info, open_session, limits, dialect, directory, usage, state };
         let node = Arc::new(node);
-        tokio::spawn(Self::remove_closed(Arc::downgrade(&node)));
+        if let Some(kept) = kept_closed {
+            tokio::spawn(Self::remove_closed(Arc::downgrade(&node), kept));
+        }
         tokio::spawn(node.clone().run());
         Ok(node)
     }
 
     /// Removes closed sessions beyond those that stay, for as long as the node is there.
-    async fn remove_closed(node: Weak<Self>) {
+    async fn remove_closed(node: Weak<Self>, kept: usize) {
         loop {
             tokio::time::sleep(SWEEP).await;
             let Some(node) = node.upgrade().filter(|node| !node.state().is_leaving) else { return };
             let lease = node.state().lease.clone();
-            remove_surplus(&node.connection, &lease, node.kept_closed).await;
+            remove_surplus(&node.connection, &lease, kept).await;
         }
     }
 

@@ -137,7 +137,7 @@ Many sessions (pi-rpc host):
   --nats-key <FILE>            The key of --nats-cert
   --nats-replicas <N>          Create streams with N copies, one a server (1)
   --nats-lease <SECONDS>       Other hosts take the sessions of this one after SECONDS without a heartbeat (5)
-  --nats-keep-closed <N>       Keep the N sessions that were closed last; those before them are removed (10000)
+  --nats-keep-closed <N>       Keep the N sessions that were closed last; those before them are removed (all stay)
   --node <NAME>                Name this host among the others (the name of the machine)
   --label <NAME>               Take only sessions with this label or none; the first one labels sessions that are
                                opened here; repeatable
