@@ -76,7 +76,7 @@ impl Engine {
         if self.was_answered_early(at, &name, arguments) {
             return;
         }
-        if self.was_permitted(at) || !self.needs_consent(&name) {
+        if self.was_permitted(at) || !(self.needs_consent(&name) || self.has_inherited_question(at)) {
             return self.run_permitted_call(at);
         }
         if self.activity.lifecycle().is_input_over() {
@@ -92,6 +92,9 @@ impl Engine {
 
     /// Runs or prevents the call at `at` by an answer that came before its question was open again; `false`: there is none.
     fn was_answered_early(&mut self, at: usize, name: &str, arguments: &JsonObject) -> bool {
+        if !is_shown_whole(arguments) {
+            return false;
+        }
         let answer = self.take_early_answer(at, &texts::confirm_call(name, &shown(arguments)));
         let is_answered = answer.is_some();
         if is_answered {
@@ -103,9 +106,10 @@ impl Engine {
     /// Opens the consent dialog for the call at `at`.
     fn ask_about_call(&mut self, at: usize, name: &str, arguments: &JsonObject) {
         let title = texts::confirm_call(name, &shown(arguments));
-        // The question that another process has asked is the same one: an answer to it counts.
-        let asked = self.take_question_of_before(at, &title);
-        let id = asked.map(|(id, _)| id);
+        // The question that another process has asked is the same one: an answer to it counts. Of arguments that were not
+        // shown whole, the title does not say whether they are the same.
+        let asked = self.take_inherited_question(at, &title);
+        let id = asked.map(|(id, _)| id).filter(|_| is_shown_whole(arguments));
         let request = self.question(title, name, arguments);
         self.with_extensions(|host, context| host.request_call_consent(at, request, id, context));
     }
@@ -122,7 +126,8 @@ impl Engine {
                 if self.is_call_stopping(at) || self.activity.lifecycle().is_input_over() {
                     return self.on_call_consent(at, None);
                 }
-                match is_covered {
+                // A record may still name the question that a client was asked: only its answer ends that.
+                match is_covered && !self.has_inherited_question(at) {
                     true => self.run_permitted_call(at),
                     false => self.ask_about_call(at, &name, &arguments),
                 }
@@ -274,7 +279,7 @@ impl Engine {
         let is_for_good = ![texts::allow_once(), texts::deny()].contains(&answer.value);
         if is_for_good && self.extensions.offers_consent(&answer.id, &answer.value) {
             answer.value = texts::allow_once();
-        } else if is_for_good && let Some((name, arguments)) = self.call_of_question_of_before(&answer.id) {
+        } else if is_for_good && let Some((name, arguments)) = self.call_of_inherited_question(&answer.id) {
             let is_offered = self.for_good(&name, &arguments).contains(&answer.value);
             answer.value = if is_offered { texts::allow_once() } else { texts::deny() };
         }
@@ -314,6 +319,11 @@ const SHOWN: [usize; 2] = [6_000, 6_000];
 
 /// The length from which a text within the arguments may be cut, in characters.
 const LONG: usize = 1_000;
+
+/// Whether a dialog shows all of the arguments.
+fn is_shown_whole(arguments: &JsonObject) -> bool {
+    serde_json::to_string(arguments).is_ok_and(|text| text.chars().count() <= WHOLE)
+}
 
 /// Formats the arguments for the dialog. If they are too long, each long text is cut by itself: what a
 /// command does last is shown even if other arguments follow it.

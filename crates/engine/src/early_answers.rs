@@ -35,16 +35,21 @@ impl Engine {
         before.answer.take()
     }
 
+    /// Whether another process has asked about the call at `at`, and this one has not yet.
+    pub(crate) fn has_inherited_question(&mut self, at: usize) -> bool {
+        self.slot(at).is_some_and(|slot| slot.before.question.is_some())
+    }
+
     /// The id and the title of the question that another process has asked about the call at `at`, if this is its title. It is not
     /// to be opened again any more.
-    pub(crate) fn take_question_of_before(&mut self, at: usize, title: &str) -> Option<(String, String)> {
+    pub(crate) fn take_inherited_question(&mut self, at: usize, title: &str) -> Option<(String, String)> {
         let before = &mut self.slot(at)?.before;
         before.answer = None;
         before.question.take().filter(|(_, asked)| *asked == title)
     }
 
     /// The tool and the arguments of the call that a question is about which is to be opened again.
-    pub(crate) fn call_of_question_of_before(&self, id: &str) -> Option<(String, JsonObject)> {
+    pub(crate) fn call_of_inherited_question(&self, id: &str) -> Option<(String, JsonObject)> {
         let calls = &self.activity.batch()?.calls;
         let at = calls.iter().position(|slot| asks(slot, id))?;
         let call = &calls[at].call;

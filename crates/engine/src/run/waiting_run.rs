@@ -159,18 +159,18 @@ impl Engine {
     fn asks_about_answer(&self) -> bool {
         let Some(batch) = self.activity.batch() else { return false };
         let asks = |at: usize| batch.calls.get(at).is_some_and(|slot| slot.nesting.is_none());
-        self.extensions.asked_calls().any(asks) || self.has_question_of_before()
+        self.extensions.asked_calls().any(asks) || self.has_inherited_questions()
     }
 
     /// Whether a question of another process is to be asked again, which goes on without a line of a client.
-    fn has_question_of_before(&self) -> bool {
+    fn has_inherited_questions(&self) -> bool {
         self.activity.batch().is_some_and(|batch| batch.calls.iter().any(CallSlot::is_to_be_asked_again))
     }
 
     fn is_up_to_clients(&self) -> bool {
         let begins_beside = self.dialect.record().tool_execution == DialectToolExecution::Interrupt;
         !begins_beside
-            && !self.has_question_of_before()
+            && !self.has_inherited_questions()
             && !self.extensions.decides_about_calls()
             && self.running_calls().is_empty()
     }

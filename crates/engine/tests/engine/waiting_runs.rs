@@ -14,12 +14,17 @@ struct World {
     encoder: Encoder,
     disk: Disk,
     said: Vec<Value>,
+    /// The arguments of the model's calls.
+    arguments: Value,
     /// The arguments of the calls that have begun.
     started: Vec<Value>,
     /// The extension's process, and what it was told.
     process: u64,
     told: Vec<Value>,
 }
+
+/// The result of a call that a client has denied.
+const DENIED: &str = "The user did not allow this call of bash.";
 
 /// What the host is asked.
 const QUESTION: &str = "extension_ui_request";
@@ -31,12 +36,18 @@ impl World {
 
     /// Another process, with the session of this one and with an extension that has not registered yet.
     fn next(self, waiting: WaitingRun) -> Self {
+        self.next_that_confirms(&["bash"], waiting)
+    }
+
+    /// Another such process, which asks before these tools.
+    fn next_that_confirms(self, tools: &[&str], waiting: WaitingRun) -> Self {
         let mut disk = self.disk;
         let path = disk.open_file().expect("a file").to_owned();
         let session = disk.open(&path).expect("a session");
         let mut world = Self::set_up(disk, |setup| {
             setup.session = Some(session);
             setup.extension_setup.extensions = vec!["/ext/one".to_owned()];
+            setup.extension_setup.confirm = tools.iter().map(|tool| (*tool).to_owned()).collect();
         });
         world.handle(Input::Resume(Box::new(waiting)));
         world
@@ -53,7 +64,8 @@ impl World {
         change(&mut setup);
         let engine = Engine::new(setup, NOW);
         let encoder = Encoder::new(Dialect::Pi);
-        Self { engine, encoder, disk, said: Vec::new(), started: Vec::new(), process: 0, told: Vec::new() }
+        let (said, started, told) = (Vec::new(), Vec::new(), Vec::new());
+        Self { engine, encoder, disk, said, arguments: json!({}), started, process: 0, told }
     }
 
     /// Prompts. Returns the id of the question, and the run that waits for it.
@@ -65,6 +77,12 @@ impl World {
     /// The question that was asked last.
     fn question(&self) -> &Value {
         self.said.iter().rfind(|frame| frame["type"] == QUESTION).expect("a question")
+    }
+
+    /// The text of the first call that has ended.
+    fn first_result(&self) -> &Value {
+        let end = self.said.iter().find(|frame| frame["type"] == "tool_execution_end").expect("an end");
+        &end["result"]["content"][0]["text"]
     }
 
     fn answer(&mut self, question: &Value, value: &str) {
@@ -111,7 +129,7 @@ impl World {
                     let block = BlockStart::ToolCall { id: "t1".to_owned(), name: "bash".to_owned() };
                     for event in [
                         StreamEvent::Start { index: 0, block },
-                        StreamEvent::Delta { index: 0, delta: "{}".to_owned() },
+                        StreamEvent::Delta { index: 0, delta: self.arguments.to_string() },
                         StreamEvent::End { index: 0, signature: None },
                         StreamEvent::Finish(Finish::ToolUse),
                     ] {
@@ -168,8 +186,45 @@ fn denial_during_resumption_counts() {
     world.answer(&question, "Deny");
     world.extension(json!({ "type": "done", "result": {} }));
     assert_eq!(world.started, [] as [Value; 0]);
-    let end = world.said.iter().find(|frame| frame["type"] == "tool_execution_end").expect("an end");
-    assert_eq!(end["result"]["content"][0]["text"], "The user did not allow this call of bash.");
+    assert_eq!(world.first_result(), DENIED);
+}
+
+/// A process that asks before no tool, with the question of the process before.
+fn resumed_without_questions() -> (World, Value) {
+    let mut before = World::new();
+    let (question, waiting) = before.ask();
+    (before.next_that_confirms(&[], waiting), question)
+}
+
+#[test]
+fn question_outlives_the_rule_behind_it() {
+    let (mut world, question) = resumed_without_questions();
+    world.extension(json!({ "type": "register" }));
+    assert_eq!((&world.question()["id"], &*world.started), (&question, &[][..]));
+    world.answer(&question, "Allow once");
+    assert_eq!(world.started, [json!({})]);
+}
+
+#[test]
+fn early_denial_outlives_the_rule() {
+    let (mut world, question) = resumed_without_questions();
+    world.answer(&question, "Deny");
+    world.extension(json!({ "type": "register" }));
+    assert_eq!(world.first_result(), DENIED);
+}
+
+#[test]
+fn early_answer_permits_nothing_unseen() {
+    let long = |middle: &str| json!({ "command": format!("{0}{middle}{0}", "x".repeat(20_000)) });
+    let mut before = World::new();
+    before.arguments = long("a");
+    let (question, waiting) = before.ask();
+    let mut world = before.next(waiting);
+    world.extension(json!({ "type": "register", "hooks": ["tool_call"] }));
+    world.answer(&question, "Allow once");
+    world.extension(json!({ "type": "done", "result": { "input": long("b") } }));
+    assert_eq!(world.started, [] as [Value; 0]);
+    assert_ne!(world.question()["id"], question);
 }
 
 #[test]
