@@ -21,6 +21,7 @@ fn collector_variable() -> Option<&'static str> {
 #[cfg(feature = "otlp")]
 mod exported {
     use super::{ENDPOINTS, Observer, Secrets, collector_variable, env};
+    use pi_rpc_files::secrets::percent_decoded;
     use pi_rpc_server::TraceContext;
     use pi_rpc_traces::{Texts, TracerOptions, otlp::Exporter};
     use std::{
@@ -55,7 +56,10 @@ mod exported {
             secrets.withhold(variable);
             let given = env::var(variable).unwrap_or_default();
             let values = given.split(',').filter_map(|header| header.split_once('='));
-            values.for_each(|(_, value)| secrets.remember(value.trim()));
+            for (_, value) in values {
+                secrets.remember(value.trim());
+                secrets.remember(&percent_decoded(value.trim()));
+            }
         }
         let exporter = match Exporter::from_environment(env!("CARGO_PKG_VERSION")) {
             Ok(exporter) => exporter,

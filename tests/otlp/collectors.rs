@@ -115,7 +115,7 @@ WARN traces: OTEL_EXPORTER_OTLP_PROTOCOL: expected http/protobuf, got \"grpc\"; 
 #[test]
 fn keys_of_collector_stay_inside() {
     let collector = Collector::start();
-    let headers = ("OTEL_EXPORTER_OTLP_HEADERS", "x-key=top-secret-key");
+    let headers = ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20top-secret%2Dkey");
     let asks = ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true");
     let turns = bash_turns("echo top-secret-key; echo [$OTEL_EXPORTER_OTLP_HEADERS]");
     let mut server = traced(&turns, &collector.address, &[headers, asks]);

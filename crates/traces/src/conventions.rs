@@ -84,11 +84,11 @@ pub const fn stop_reason(reason: StopReason) -> &'static str {
 /// The tokens of an answer, if the provider has told any. By the convention, those of a cache are a part of the input.
 pub fn usage(tokens: &TokenCounts) -> Vec<Attribute> {
     let TokenCounts { input, output, cache_read, cache_write, reasoning, .. } = *tokens;
-    if input + output + cache_read + cache_write == 0 {
+    let all_input = input.saturating_add(cache_read).saturating_add(cache_write);
+    if (all_input, output) == (0, 0) {
         return Vec::new();
     }
-    let mut attributes =
-        vec![(INPUT_TOKENS, (input + cache_read + cache_write).into()), (OUTPUT_TOKENS, output.into())];
+    let mut attributes = vec![(INPUT_TOKENS, all_input.into()), (OUTPUT_TOKENS, output.into())];
     let parts = [
         (CACHE_READ_TOKENS, cache_read),
         (CACHE_WRITE_TOKENS, cache_write),

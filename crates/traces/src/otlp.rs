@@ -13,6 +13,7 @@ mod counts;
 mod sender;
 
 use crate::{
+    conventions::ABORTED,
     session_tracer::{SessionTracer, TracerOptions},
     span::{Attribute, AttributeValue, Parent, SpanEnd, SpanEvent, SpanKind, SpanNumber, SpanStart},
 };
@@ -122,6 +123,17 @@ impl Observer for TracedSession {
     fn on_end(&mut self, now: Now) {
         self.session.on_end(now);
         self.export();
+    }
+}
+
+impl Drop for TracedSession {
+    /// A session that is dropped without its end was killed.
+    fn drop(&mut self) {
+        for span in self.open.values_mut() {
+            span.set_attribute(KeyValue::new("error.type", ABORTED));
+            span.set_status(Status::error(""));
+            span.end();
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub struct SessionTracer {
     clock: Option<Anchor>,
     last_number: SpanNumber,
     events: Vec<SpanEvent>,
-    /// The context that the frame carries that comes next.
+    /// The trace context of the frame that comes next.
     carried: Option<TraceContext>,
     /// What the runs that begin now are below.
     parent: Parent,
@@ -84,7 +84,7 @@ struct Run {
     failure: Option<Failure>,
 }
 
-/// Events in front of a run, from which on it is not waited for.
+/// The most events that wait for a run to begin.
 const MAX_PRELUDE: usize = 256;
 
 impl SessionTracer {
@@ -165,7 +165,7 @@ impl SessionTracer {
     pub fn on_end(&mut self, now: Now) {
         let at = self.at(now);
         self.release_prelude();
-        self.cut_run(at);
+        self.end_run_with(at, Some(Failure::of(ABORTED)));
         let models: Vec<ModelKey> = self.models.keys().cloned().collect();
         models.iter().for_each(|key| self.cut_model(key, at));
         for hook in std::mem::take(&mut self.hooks).into_values() {
@@ -177,7 +177,8 @@ impl SessionTracer {
     fn on_frame(&mut self, frame: &Inbound) {
         let carried = self.carried.take();
         let Inbound::Command(command) = frame else { return };
-        if command.kind().has_message() {
+        // What comes while a run is on its way, such as a steering message, changes nothing of it.
+        if command.kind().has_message() && self.run.is_none() && self.hooks.is_empty() {
             self.release_prelude();
             let context = carried.or_else(|| self.options.parent.clone());
             self.parent = context.map_or(Parent::None, Parent::Client);
@@ -203,8 +204,9 @@ impl SessionTracer {
 
     fn start_run(&mut self, at: Duration) {
         self.resumed = None;
-        // Where a chain of runs has one end, the next one ends the one before.
-        self.cut_run(at);
+        // Where a chain of runs has one end, the next one ends the one before: as its last request has ended.
+        let failure = self.run.as_ref().and_then(|run| run.failure.clone());
+        self.end_run_with(at, failure);
         let prelude = self.prelude.take();
         let (number, begun) = match &prelude {
             Some(prelude) => (prelude.run, prelude.at),
@@ -248,11 +250,11 @@ impl SessionTracer {
     }
 
     /// Ends the open run, which has no end of its own.
-    fn cut_run(&mut self, at: Duration) {
+    fn end_run_with(&mut self, at: Duration, failure: Option<Failure>) {
         self.cut_parts(at);
         if let Some(run) = self.run.take() {
             let attributes = run.attributes.into_iter().chain(usage(&run.tokens)).collect();
-            self.end(run.number, at, attributes, Some(Failure::of(ABORTED)));
+            self.end(run.number, at, attributes, failure);
         }
     }
 
@@ -295,7 +297,10 @@ impl SessionTracer {
         let parent = self.parent(start.parent_tool_call_id.as_deref());
         let name = format!("execute_tool {}", start.tool_name);
         let number = self.start(&name, parent, SpanKind::Internal, at, attributes);
-        self.tools.insert(start.tool_call_id.clone(), number);
+        // Models choose the ids, and some repeat them.
+        if let Some(replaced) = self.tools.insert(start.tool_call_id.clone(), number) {
+            self.end(replaced, at, Vec::new(), Some(Failure::of(OTHER_FAILURE)));
+        }
     }
 
     fn end_tool(&mut self, end: &ToolExecutionEndEvent, at: Duration) {
@@ -344,11 +349,16 @@ impl SessionTracer {
                 self.start_hook(to, &it.id, &it.hook, at);
             }
             ToExtension::ModelCall(call) => {
-                let request = ModelRequest::of_extension(call, self.options.texts.as_ref());
+                let mut request = ModelRequest::of_extension(call, self.options.texts.as_ref());
+                // The frame does not say what it is for: in a turn, it is most often its request.
+                request.is_turn = self.turn.is_some();
                 self.start_model(ModelKey::Extension(to, call.id.clone()), request, at);
             }
             ToExtension::Cancel(cancel) => {
                 self.cut_model(&ModelKey::Extension(to, cancel.id.clone()), at);
+                if let Some(hook) = self.hooks.remove(&(to, cancel.id.clone())) {
+                    self.end(hook, at, Vec::new(), Some(Failure::of(ABORTED)));
+                }
             }
             _ => {}
         }
@@ -417,7 +427,7 @@ impl SessionTracer {
         own.iter().for_each(|key| self.cut_model(key, at));
     }
 
-    /// Hooks in front of a run that has not come are on their own.
+    /// Lets go of hooks that waited for a run: it has not begun.
     fn release_prelude(&mut self) {
         let Some(prelude) = self.prelude.take() else { return };
         let orphaned = Parent::Span(prelude.run);
@@ -498,11 +508,13 @@ impl SessionTracer {
 
 /// Adds the tokens of an answer to those of the run.
 fn add(sum: &mut TokenCounts, tokens: &TokenCounts) {
-    sum.input += tokens.input;
-    sum.output += tokens.output;
-    sum.cache_read += tokens.cache_read;
-    sum.cache_write += tokens.cache_write;
+    // Providers say what they like.
+    let add = |sum: &mut u64, tokens: u64| *sum = sum.saturating_add(tokens);
+    add(&mut sum.input, tokens.input);
+    add(&mut sum.output, tokens.output);
+    add(&mut sum.cache_read, tokens.cache_read);
+    add(&mut sum.cache_write, tokens.cache_write);
     if let Some(reasoning) = tokens.reasoning {
-        *sum.reasoning.get_or_insert_default() += reasoning;
+        add(sum.reasoning.get_or_insert_default(), reasoning);
     }
 }

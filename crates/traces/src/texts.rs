@@ -43,8 +43,15 @@ impl Texts {
 
     /// A text without its secrets, and without what is too much of it.
     pub fn text(&self, text: &str) -> String {
-        let mut text = (self.redact)(text);
-        if text.len() > MAX_TEXT {
+        // What follows is searched for the rest of a secret that begins before the limit, and no further.
+        let searched = text.floor_char_boundary(MAX_TEXT + MAX_SECRET);
+        let is_cut = searched < text.len();
+        let mut text = (self.redact)(&text[..searched]);
+        if is_cut {
+            // A secret that goes on behind the end was not found.
+            text.truncate(text.floor_char_boundary(text.len().saturating_sub(MAX_SECRET)));
+        }
+        if is_cut || text.len() > MAX_TEXT {
             text.truncate(text.floor_char_boundary(MAX_TEXT));
             text.push('…');
         }

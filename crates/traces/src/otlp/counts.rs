@@ -71,7 +71,7 @@ pub struct CountedProcessor<P> {
 impl<P> CountedProcessor<P> {
     /// Counts what goes to `inner`.
     pub fn new(inner: P, counts: Arc<Counts>) -> Self {
-        let max_waiting = env::var(MAX_QUEUE).ok().and_then(|size| size.trim().parse().ok());
+        let max_waiting = env::var(MAX_QUEUE).ok().and_then(|size| size.parse().ok());
         Self { inner, counts, max_waiting: max_waiting.unwrap_or(USUAL_QUEUE) }
     }
 }

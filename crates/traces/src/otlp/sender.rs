@@ -20,7 +20,7 @@ use tokio::{
 /// The longest response of a collector, in bytes.
 const MAX_RESPONSE: usize = 64 * 1024;
 
-/// How long a request may take, where no variable says so. Source: the specification of OTLP.
+/// How long a request may take by default. Source: the specification of OTLP.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The thread with the connections. It ends when this is dropped.

@@ -71,6 +71,19 @@ invoke_agent 20-20
 }
 
 #[test]
+fn hook_ends_at_its_deadline() {
+    let extension = Extension::new("a", json!({ "hooks": ["context"] })).on("hook context", []);
+    let scenario = scenario(json!([says("Done.")])).extended(extension).host(20, prompt("p", "go"));
+    let expected = "\
+invoke_agent 20-30020
+  turn 20-30020
+    hook context 20-30020 failed aborted
+    chat play 30020-30020 client
+";
+    assert_eq!(outline(&tree_with(scenario, Pi1, named())), expected);
+}
+
+#[test]
 fn process_that_ends_ends_its_hooks() {
     let extension =
         Extension::new("a", json!({ "hooks": ["context"] })).on("hook context", [PeerStep::Ends("gone")]);

@@ -1,7 +1,7 @@
 //! Requests to models.
 
 use crate::tree::{outline, tree, tree_with};
-use pi_rpc_protocol::Dialect::Pi1;
+use pi_rpc_protocol::Dialect::{Omp, Pi1};
 use pi_rpc_test_kit::{Extension, PeerStep, scenario, shorthand::*};
 use pi_rpc_traces::{Texts, TracerOptions};
 use serde_json::{Value, json};
@@ -25,9 +25,13 @@ invoke_agent 2000-2000
   turn 2000-2000
     chat play 2000-2000 client
 ";
-    let shown = tree(scenario(json!([overloaded(), says("Done.")])).host(0, prompt("p", "go")), Pi1);
-    assert_eq!(outline(&shown), expected);
+    let retried = || scenario(json!([overloaded(), says("Done.")])).host(0, prompt("p", "go"));
+    let shown = tree(retried(), Pi1);
     assert_eq!(values(&shown, "response.finish_reasons"), ["error", "error", "stop", "stop"]);
+    assert_eq!(outline(&shown), expected);
+    // Tells one end of both runs, after the pause.
+    let expected = expected.replace("2000", "500").replace("agent 0-0", "agent 0-500");
+    assert_eq!(outline(&tree(retried(), Omp)), expected);
 }
 
 #[test]

@@ -21,12 +21,12 @@ pub fn parent() -> TraceContext {
 }
 
 /// Passes a conversation to a tracer.
-struct Tracing {
+struct TracedEngine {
     tracer: Rc<RefCell<SessionTracer>>,
     now: Now,
 }
 
-impl Watcher for Tracing {
+impl Watcher for TracedEngine {
     fn input(&mut self, input: &Input, now: Now) -> Checked {
         self.now = now;
         self.tracer.borrow_mut().on_input(input, now);
@@ -49,7 +49,7 @@ pub fn tree_with(scenario: Scenario, dialect: Dialect, options: TracerOptions) -
     let tracer = Rc::new(RefCell::new(SessionTracer::new(options)));
     let (watched, start) = (tracer.clone(), Now { monotonic: Duration::ZERO, wall: 0 });
     let scenario = scenario
-        .watched(move || Box::new(Tracing { tracer: watched.clone(), now: start }) as Box<dyn Watcher>);
+        .watched(move || Box::new(TracedEngine { tracer: watched.clone(), now: start }) as Box<dyn Watcher>);
     let played = scenario.finish(dialect);
     let end = played.steps.last().map_or(0, |step| step.at);
     let wall = u64::try_from(BEGAN.as_millis()).unwrap() + end;
