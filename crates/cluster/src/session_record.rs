@@ -62,7 +62,7 @@ pub struct SessionRecord {
     pub epoch: u64,
     /// Whether it is closed: no node takes it until a client opens it again.
     pub is_closed: bool,
-    /// Whether it is being removed: nobody opens it any more.
+    /// Whether it is being removed: no client can open it again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_removed: bool,
     /// Whether a run is open.

@@ -1,4 +1,4 @@
-//! What a session lets its clients do, whoever's server it has.
+//! Which commands a session accepts from its clients, whether this program serves it or another one does.
 
 use super::{
     field_lengths,

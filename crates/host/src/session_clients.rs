@@ -109,7 +109,7 @@ impl SessionClients {
     }
 
     /// Attaches a client that may touch the session of `owner`, and fills its queue with the frames that it has missed, as far as they
-    /// are kept. `None`: to this client, there is no such session. It is the last door: no way into a session passes by it.
+    /// are kept. `None`: to this client, there is no such session. Every client is attached through this check.
     pub fn admit(&mut self, attach: Attach, owner: &Principal, journal: &Journal) -> Option<AttachedClient> {
         let principal = attach.principal.clone();
         let permitted = permit(&principal, SessionOwner::Opener(&owner.name), attach).ok()?;

@@ -72,7 +72,7 @@ impl TraceContext {
         })
     }
 
-    /// The context that whoever has started this process names by `TRACEPARENT` and `TRACESTATE`.
+    /// The context in the variables `TRACEPARENT` and `TRACESTATE` of this process.
     pub fn of_environment() -> Option<Self> {
         Self::new(&env::var("TRACEPARENT").ok()?, env::var("TRACESTATE").ok().as_deref())
     }

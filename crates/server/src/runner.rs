@@ -82,7 +82,7 @@ pub struct SessionOptions {
     pub agent: Option<Box<dyn Agent>>,
     /// Where tools and commands run.
     pub tool_environment: ToolEnvironment,
-    /// Sees what passes between the engine and the world; `None`: nobody does.
+    /// Is told of each input and output of the engine, to trace the session.
     pub observer: Option<Box<dyn Observer>>,
 }
 

@@ -1,7 +1,7 @@
 //! Questions about tool calls that wait for a client: when the record says that a run waits, and what its next owner does.
 //!
-//! A run that the record names goes on with its question open, on whatever node. So the record must not name it any more when
-//! something that was asked about begins, and whoever does not go on with a run says so.
+//! The next owner of a session resumes the run that the record names, and asks its question again. So the run is taken out of the
+//! record before the tool call begins that was asked about, and an owner that does not resume a run tells the clients.
 
 /// Whether what a session says of its question is true now: not if lines are `taken` with the same record, or if it has not
 /// `handled` all lines that it was `given`, as one of them may be the answer.

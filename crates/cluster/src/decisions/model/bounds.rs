@@ -66,7 +66,7 @@ const ONCE: &str = "a command is executed once, in order";
 const DECIDED: &str = "what was confirmed is executed, or its client is told";
 const OPENABLE: &str = "a session is openable again";
 const ASKED_ONCE: &str = "what was asked about is executed once";
-const NOT_SILENT: &str = "a question is open, answered, or its client is told";
+const ANSWERED_OR_TOLD: &str = "a question is open, answered, or its client is told";
 
 /// Decisions that are wrong, the bounds within which they are found, and the promise that they break first.
 const FAULTS: [(&[Fault], Bounds, &str); 14] = [
@@ -83,7 +83,7 @@ const FAULTS: [(&[Fault], Bounds, &str); 14] = [
     (&[Fault::NumbersUnchecked], ENDS, ONCE),
     (&[Fault::OwnNameIsHeld], FAILS, OPENABLE),
     (&[Fault::AnswerLeavesQuestion], WAITS, ASKED_ONCE),
-    (&[Fault::QuestionDropped], WAITS, NOT_SILENT),
+    (&[Fault::QuestionDropped], WAITS, ANSWERED_OR_TOLD),
 ];
 
 /// The promises that are broken, shortest way first, and how many states were explored.
