@@ -51,7 +51,8 @@ pub(super) fn problem_lines(
     let mut problems = Vec::new();
     walk.schema_at(schema, arguments, &Path::default(), &mut problems);
     if problems.is_empty() {
-        problems = validator.iter_errors(arguments).take(MOST_PROBLEMS).flat_map(unordered).collect();
+        problems =
+            validator.iter_errors(arguments).take(MOST_PROBLEMS).flat_map(problems_of_validator).collect();
     }
     problems.truncate(MOST_PROBLEMS);
     problems.iter().map(Problem::line).collect()
@@ -398,8 +399,8 @@ fn listed(values: &[&Value]) -> String {
     format!("[{}{more}]", shown.join(","))
 }
 
-/// What the walk does not look at, in the order of the validator.
-fn unordered(error: ValidationError<'_>) -> Vec<Problem> {
+/// The problems behind an error of the validator, for keywords that the walk does not look at.
+fn problems_of_validator(error: ValidationError<'_>) -> Vec<Problem> {
     let segments = error.instance_path().as_str().split('/').skip(1);
     let path = Path(segments.map(|it| it.replace("~1", "/").replace("~0", "~")).collect());
     match error.kind() {

@@ -100,17 +100,18 @@ impl Tool {
         }
         let mut value = Value::Object(members);
         coerce(&mut value, &self.spec.parameters);
-        let problems: Vec<String> = match self.validator() {
+        let refusal: Option<Vec<String>> = match self.validator() {
             Ok(_) if self.costs_too_much(&value) => {
-                vec![format!("  - root: checking them takes more than {MOST_STEPS} steps")]
+                Some(vec![format!("  - root: checking them takes more than {MOST_STEPS} steps")])
             }
-            Ok(validator) if validator.is_valid(&value) => Vec::new(),
-            Ok(validator) => problem_lines(base, &self.spec.parameters, validator, &value),
-            Err(fault) => vec![fault.error_text(base, name)],
+            Ok(validator) if validator.is_valid(&value) => None,
+            Ok(validator) => Some(problem_lines(base, &self.spec.parameters, validator, &value)),
+            Err(fault) => Some(vec![fault.error_text(base, name)]),
         };
-        match value {
-            Value::Object(arguments) if problems.is_empty() => Ok(arguments),
-            _ => {
+        match (value, refusal) {
+            (Value::Object(arguments), None) => Ok(arguments),
+            (_, refusal) => {
+                let problems = refusal.unwrap_or_default();
                 let received = without_empty_fractions(&Value::Object(arguments.clone()));
                 let received = serde_json::to_string_pretty(&received).unwrap_or_default();
                 Err(errors::invalid_arguments(base, name, &problems.join("\n"), &received))
