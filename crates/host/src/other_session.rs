@@ -47,8 +47,8 @@ const MAX_OUTSTANDING: usize = 4096;
 /// The client of commands that the host itself gives.
 const NO_CLIENT: ClientId = 0;
 
-/// How long the server may take to tell its state at the start.
-const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the server usually has to tell its state at the start.
+pub const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The most dialogs that are open, as many as the machine follows.
 const MAX_DIALOGS: usize = 4096;
@@ -88,23 +88,12 @@ struct OtherSession {
 }
 
 /// Starts a session, a new one or one that goes on. It has ended once `ended` of the handle has a value. `files`: those of its
-/// owner.
+/// owner. The server has `start_timeout` to tell its state.
 ///
 /// # Errors
 ///
 /// The server cannot be started.
 pub fn start(
-    id: String,
-    server: &OtherServer,
-    options: OtherSessionOptions,
-    limits: SessionLimits,
-    (owner, files): (Arc<Principal>, FileAccess),
-    resumption: Resumption,
-) -> Result<SessionHandle, HostError> {
-    start_within(START_TIMEOUT, id, server, options, limits, (owner, files), resumption)
-}
-
-fn start_within(
     start_timeout: Duration,
     id: String,
     server: &OtherServer,

@@ -59,7 +59,15 @@ impl SessionHost {
         match (options, &self.source.other) {
             (Options::OfOther(options), Some(other)) => {
                 let files = self.source.owners.of(owner.clone());
-                other_session::start(id, other, options, self.limits, (owner, files), resumption)
+                other_session::start(
+                    other_session::START_TIMEOUT,
+                    id,
+                    other,
+                    options,
+                    self.limits,
+                    (owner, files),
+                    resumption,
+                )
             }
             (Options::Own(options), _) => {
                 let sinks = SessionSinks::noted(self.waiting_file(&id));

@@ -56,7 +56,7 @@ impl World {
         let owner = (owner.clone(), owners.of(owner));
         let resumption = Resumption::default();
         let handle =
-            start_within(start_timeout, "s".to_owned(), &server, options, limits, owner, resumption).unwrap();
+            start(start_timeout, "s".to_owned(), &server, options, limits, owner, resumption).unwrap();
         Self { handle, directory, client: None }
     }
 
