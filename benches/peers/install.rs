@@ -15,7 +15,7 @@ pub const OURS_NEW: &str = "pi-rpc as pi-1";
 /// The last release of pi under its old name, with snapshots.
 pub const PI_OLD: &str = "pi-0.73.1";
 /// The current pi, with deltas only.
-pub const PI_NEW: &str = "pi-1.5.2";
+pub const PI_NEW: &str = "pi-1.6.0";
 /// Oh my pi, on Bun, with snapshots.
 pub const OMP: &str = "omp-18.2.3";
 
@@ -31,12 +31,14 @@ pub struct Server {
     pub home: PathBuf,
     /// Directory of the program below its home.
     folder: &'static str,
+    /// Node.js for extensions: the same as the current pi's, where it is installed.
+    pub node: Option<PathBuf>,
 }
 
 impl Server {
     /// Installs the available ones of `peers`, each with a home below `place`; prints the reasons for the others.
     pub fn all(peers: &[String], place: &Path, model: SocketAddr) -> io::Result<Vec<Self>> {
-        let mut servers = Vec::new();
+        let mut servers: Vec<Self> = Vec::new();
         for (name, dialect) in [(OURS, "pi"), (OURS_NEW, "pi-1")] {
             let words = vec![env!("CARGO_BIN_EXE_pi-rpc").into()];
             let mut options = vec!["--mode", "rpc", "--dialect", dialect];
@@ -53,7 +55,9 @@ impl Server {
                 Err(reason) => println!("{name} is left out: {reason}"),
             }
         }
-        for server in &servers {
+        let node = servers.iter().find(|server| server.name == PI_NEW).map(|server| server.words[0].clone());
+        for server in &mut servers {
+            server.node.clone_from(&node);
             server.configure(model)?;
         }
         Ok(servers)
@@ -61,7 +65,7 @@ impl Server {
 
     fn new(name: &'static str, words: Vec<PathBuf>, options: Vec<&'static str>, place: &Path) -> Self {
         let folder = if name == OMP { ".omp" } else { ".pi" };
-        Self { name, words, options, home: place.join(name.replace(' ', "-")), folder }
+        Self { name, words, options, home: place.join(name.replace(' ', "-")), folder, node: None }
     }
 
     /// The program.
@@ -90,7 +94,8 @@ impl Server {
         let _ = fs::remove_dir_all(self.agent_directory().join("sessions"));
     }
 
-    fn agent_directory(&self) -> PathBuf {
+    /// Directory of its settings, models and sessions.
+    pub fn agent_directory(&self) -> PathBuf {
         self.home.join(self.folder).join("agent")
     }
 
@@ -131,7 +136,7 @@ fn words(name: &str) -> Result<Vec<PathBuf>, String> {
             Ok(vec!["node".into(), modules.join("@mariozechner/pi-coding-agent/dist/cli.js")])
         }
         PI_NEW => {
-            let programs = locked("tests/peer_support/pi-1.5.2", &[])?.join("node_modules/.bin");
+            let programs = locked("tests/peer_support/pi-1.6.0", &[])?.join("node_modules/.bin");
             Ok(vec![programs.join("node"), programs.join("pi")])
         }
         _ if !cfg!(all(target_os = "linux", target_arch = "x86_64")) => {

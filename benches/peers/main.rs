@@ -6,16 +6,22 @@
 //!
 //! - `--only NAME` (any number of times): only the measurements whose names begin so; they are printed as they are made
 //! - `--runs N`: how often each is made (5)
-//! - `--peers pi-1.5.2,…`: only these; `--peers none` for ours alone
-//! - `--write`: the table goes into the book and the README, the plots into `docs/plots/`
+//! - `--peers pi-1.6.0,…`: only these; `--peers none` for ours alone
+//! - `--wait`: before each measurement until the machine is quiet: other work takes 3 % of the processors at most, other
+//!   machines on the same host 1 %
+//! - `--write`: the table goes into the book and the README, the plots into `docs/plots/`, all figures into
+//!   `benches/peers/results.json`; refused where the machine is not quiet before a measurement
 
 mod asks;
+mod extension;
 mod idle;
 mod install;
+mod mcp;
 mod model;
 mod plot;
 mod plots;
 mod process;
+mod quiet;
 mod reader;
 mod results;
 mod resume;
@@ -28,6 +34,7 @@ mod tools;
 
 use install::{OMP, OURS, OURS_NEW, PEERS, PI_NEW, PI_OLD, Server};
 use model::Model;
+use quiet::Load;
 use results::Results;
 use std::{fs, path::Path, process::ExitCode};
 
@@ -84,6 +91,8 @@ fn measurements() -> Vec<Measurement> {
     add("paced-8000".to_owned(), &[OURS], Box::new(|server, world| stream::paced(server, world, 8000)));
     add("slow-2000".to_owned(), &[OURS], Box::new(|server, _| stream::slow(server, 2000)));
     add("tools".to_owned(), ALL, Box::new(|server, world| tools::measure(server, world.model)));
+    add("extension".to_owned(), WITHOUT_SNAPSHOTS, Box::new(|server, _| extension::measure(server)));
+    add("mcp".to_owned(), WITHOUT_SNAPSHOTS, Box::new(|server, world| mcp::measure(server, world.model)));
     for messages in MESSAGES {
         let make = move |server: &Server, world: &World<'_>| resume::measure(server, world.place, messages);
         add(format!("resume-{messages}"), ALL, Box::new(make));
@@ -106,6 +115,7 @@ struct Options {
     only: Vec<String>,
     runs: usize,
     peers: Vec<String>,
+    wait: bool,
     write: bool,
 }
 
@@ -122,7 +132,7 @@ fn main() -> ExitCode {
 fn options() -> Outcome<Options> {
     use lexopt::{Arg::Long, Parser, ValueExt as _};
     let peers = PEERS.map(str::to_owned).to_vec();
-    let mut options = Options { only: Vec::new(), runs: 5, peers, write: false };
+    let mut options = Options { only: Vec::new(), runs: 5, peers, wait: false, write: false };
     let mut parser = Parser::from_env();
     let mut read = || -> Result<(), lexopt::Error> {
         while let Some(argument) = parser.next()? {
@@ -132,6 +142,7 @@ fn options() -> Outcome<Options> {
                 Long("peers") => {
                     options.peers = parser.value()?.string()?.split(',').map(str::to_owned).collect();
                 }
+                Long("wait") => options.wait = true,
                 Long("write") => options.write = true,
                 // An option of cargo.
                 Long("bench") => {}
@@ -151,7 +162,7 @@ fn options() -> Outcome<Options> {
 fn run(options: &Options) -> Outcome<()> {
     let text = |error: std::io::Error| error.to_string();
     let place = tempfile::tempdir().map_err(text)?;
-    let model = Model::start(place.path(), options.runs * ALL.len())?;
+    let model = Model::start(place.path(), options.runs * (ALL.len() + WITHOUT_SNAPSHOTS.len()))?;
     let mut servers = Server::all(&options.peers, place.path(), model.address).map_err(text)?;
     let conditions = conditions(&model)?;
     println!("{conditions}");
@@ -167,6 +178,11 @@ fn run(options: &Options) -> Outcome<()> {
     });
     for measurement in wanted(&options.only)? {
         for run in 1..=options.runs {
+            let load = if options.wait { Load::wait() } else { Load::watch() }?;
+            if options.write && !load.is_quiet() {
+                return Err(format!("nothing is written, the machine is not quiet (--wait waits): {load}"));
+            }
+            results.watched(load);
             for server in servers.iter().filter(|server| measurement.servers.contains(&server.name)) {
                 if results.failed(&measurement.name, server.name).is_some() {
                     continue;
@@ -177,9 +193,11 @@ fn run(options: &Options) -> Outcome<()> {
         }
     }
     let table = table::table(&results);
-    println!("\n{table}");
+    let conditions = format!("{conditions} {}", results.load());
+    println!("\n{conditions}\n\n{table}");
     if options.write {
         table::write(&conditions, &table)?;
+        results.write(&conditions)?;
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/plots");
         fs::create_dir_all(&folder).map_err(text)?;
         for (name, svg) in plots::all(&results) {
@@ -198,10 +216,11 @@ fn conditions(model: &Model) -> Outcome<String> {
     let name = info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
     let name = name.trim_start_matches(['\t', ' ', ':']);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let said = model.alone()?;
     Ok(format!(
-        "{cores} cores ({name}), load average at the start {}. The model server alone writes 8,000 deltas in {}.",
+        "{cores} cores ({name}), load average at the start {}. The model server alone writes 8,000 deltas in {}; a line to `cat` and \
+         back takes the driver {}, which is part of each round trip.",
         load.join(" "),
-        table::seconds(said),
+        table::seconds(model.alone()?),
+        table::seconds(asks::echoed()?),
     ))
 }

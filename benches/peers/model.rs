@@ -45,6 +45,11 @@ impl Model {
         tools(self.conversations.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// Next prompt that leads to [`CALLS`] calls of a tool of an MCP server.
+    pub fn mcp_calls(&self) -> String {
+        mcp_calls(self.conversations.fetch_add(1, Ordering::Relaxed))
+    }
+
     /// Seconds for the longest answer with a client that discards it; the best of five.
     pub fn alone(&self) -> Outcome<f64> {
         let times: Result<Vec<_>, _> = (0..5).map(|_| self.answer()).collect();
@@ -84,6 +89,10 @@ fn tools(conversation: usize) -> String {
     format!("Call bash in conversation {conversation}.")
 }
 
+fn mcp_calls(conversation: usize) -> String {
+    format!("Call the echo in conversation {conversation}.")
+}
+
 fn script(conversations: usize) -> Value {
     let mut turns = Vec::new();
     for deltas in DELTAS {
@@ -98,6 +107,11 @@ fn script(conversations: usize) -> Value {
         turns.extend((0..CALLS).map(|call| {
             let command = format!("true # {call}");
             json!({ "match": prompt, "say": [{ "tool": "bash", "arguments": { "command": command } }] })
+        }));
+        let prompt = mcp_calls(conversation);
+        turns.extend((0..CALLS).map(|call| {
+            let text = format!("call {call}");
+            json!({ "match": prompt, "say": [{ "tool": "mcp__s0__echo", "arguments": { "text": text } }] })
         }));
     }
     turns.push(json!({ "repeat": true, "say": [{ "text": "An answer." }] }));

@@ -37,6 +37,7 @@ impl Process {
         command.args(server.arguments()).args(options).current_dir(server.directory());
         command.env_clear().env("HOME", &server.home).env("LANG", "C.UTF-8").env("TERM", "dumb");
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.envs(server.node.iter().map(|node| ("PI_RPC_NODE", node)));
         // Prevents network access.
         command.env("PI_OFFLINE", "1").env("PI_SKIP_VERSION_CHECK", "1");
         Self::spawn(&mut command)
@@ -56,7 +57,11 @@ impl Process {
 
     /// Writes a command.
     pub fn send(&mut self, command: &Value) -> Outcome<()> {
-        let line = format!("{command}\n");
+        self.send_line(&format!("{command}\n"))
+    }
+
+    /// Writes a line.
+    pub fn send_line(&mut self, line: &str) -> Outcome<()> {
         let stdin = self.stdin.as_mut().ok_or("its stdin is closed")?;
         stdin.write_all(line.as_bytes()).map_err(|error| format!("it does not read: {error}"))
     }
@@ -74,6 +79,11 @@ impl Process {
     /// Reads up to the `count`-th line whose head has `mark`.
     pub fn until_many(&mut self, mark: &str, count: usize) -> Outcome<Vec<u8>> {
         self.reader.until(mark, count, LIMIT).map_err(|stop| self.reason(&stop))
+    }
+
+    /// Reads up to the next line whose head has `mark`.
+    pub fn next(&mut self, mark: &memchr::memmem::Finder<'_>) -> Outcome<()> {
+        self.reader.next(mark, LIMIT).map_err(|stop| self.reason(&stop))
     }
 
     /// Sends a command without an id and reads up to its response, which must be a success.
@@ -100,6 +110,11 @@ impl Process {
     /// Proportional memory in bytes: memory that processes share is divided among them.
     pub fn share(&self) -> Outcome<f64> {
         kilobytes(&format!("/proc/{}/smaps_rollup", self.child.id()), "Pss")
+    }
+
+    /// Memory in bytes that the process has written, and shares with none.
+    pub fn dirty(&self) -> Outcome<f64> {
+        kilobytes(&format!("/proc/{}/smaps_rollup", self.child.id()), "Private_Dirty")
     }
 
     /// Resets `VmHWM`.

@@ -59,9 +59,19 @@ impl<R: Read + AsFd> Reader<R> {
         }
     }
 
+    /// Reads up to the end of the next line whose head has `mark`. Nothing is allocated, unless the lengths are kept.
+    pub fn next(&mut self, mark: &Finder<'_>, limit: Duration) -> Result<(), Stop> {
+        self.head = self.seek(mark, 1, limit)?;
+        self.head.clear();
+        Ok(())
+    }
+
     /// Reads up to the end of the `count`-th line whose head has `mark`; returns its head.
     pub fn until(&mut self, mark: &str, count: usize, limit: Duration) -> Result<Vec<u8>, Stop> {
-        let mark = Finder::new(mark);
+        self.seek(&Finder::new(mark), count, limit)
+    }
+
+    fn seek(&mut self, mark: &Finder<'_>, count: usize, limit: Duration) -> Result<Vec<u8>, Stop> {
         let mut left = count;
         let deadline = Instant::now() + limit;
         loop {

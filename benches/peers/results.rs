@@ -1,13 +1,16 @@
 //! Results of the measurements.
 
-use crate::{Outcome, Samples};
-use std::collections::BTreeMap;
+use crate::{Outcome, Samples, quiet::Load};
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, fs, path::Path};
 
 /// Figures by measurement, server and name, one per run.
 #[derive(Default)]
 pub struct Results {
     figures: BTreeMap<(String, &'static str, &'static str), Vec<f64>>,
     failures: BTreeMap<(String, &'static str), String>,
+    /// What else the machine did, before each run of a measurement.
+    loads: Vec<Load>,
 }
 
 impl Results {
@@ -26,6 +29,36 @@ impl Results {
                 self.failures.insert((measurement.to_owned(), server), reason);
             }
         }
+    }
+
+    /// Adds what else the machine did before a run.
+    pub fn watched(&mut self, load: Load) {
+        self.loads.push(load);
+    }
+
+    /// Sentence about what else the machine did.
+    pub fn load(&self) -> String {
+        let most = |share: fn(&Load) -> f64| self.loads.iter().map(share).fold(0.0, f64::max);
+        format!(
+            "In the second before each run other work took {:.1} % of the processors at most, other machines on the same host {:.1} %.",
+            most(|load| load.busy),
+            most(|load| load.stolen),
+        )
+    }
+
+    /// Writes all figures, in seconds and bytes, to `benches/peers/results.json`.
+    pub fn write(&self, conditions: &str) -> Outcome<()> {
+        let mut measurements = Map::new();
+        for ((measurement, server, name), figures) in &self.figures {
+            let servers = measurements.entry(measurement).or_insert_with(|| json!({}));
+            servers[*server][*name] = json!(figures);
+        }
+        for ((measurement, server), reason) in &self.failures {
+            measurements.entry(measurement).or_insert_with(|| json!({}))[*server] = json!(reason);
+        }
+        let all = json!({ "conditions": conditions, "measurements": Value::Object(measurements) });
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/results.json");
+        fs::write(&path, format!("{all}\n")).map_err(|error| format!("{}: {error}", path.display()))
     }
 
     /// Reason why a server has no figures.

@@ -13,5 +13,5 @@ pub fn measure(server: &Server) -> Outcome<Samples> {
     process.ask(json!({ "type": "get_state" }))?;
     let wall = process.since.elapsed().as_secs_f64();
     thread::sleep(PAUSE);
-    Ok(vec![("wall", wall), ("memory", process.memory("VmRSS")?), ("own", process.memory("RssAnon")?)])
+    Ok(vec![("wall", wall), ("memory", process.memory("VmRSS")?), ("dirty", process.dirty()?)])
 }
