@@ -41,9 +41,19 @@ struct Agent {
     package: String,
     /// The release that our dialect is measured by.
     measured: String,
+    /// A later one that cannot be run, and that a dialect of ours was written from.
+    read: Option<ReadRelease>,
     /// Packages of the same versions that hold a part of the agent.
     #[serde(default)]
     parts: Vec<String>,
+}
+
+/// A release whose texts were read, as it does not install or start.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadRelease {
+    version: String,
+    dialect: String,
 }
 
 /// One release, unpacked.
@@ -125,7 +135,12 @@ fn compare_agent(
     registry: &Registry,
     page: &mut Page,
 ) -> Result<(), String> {
-    let from = options.from.clone().unwrap_or_else(|| agent.measured.clone());
+    let (seen, ours_of) = match (&agent.read, dialect) {
+        (Some(read), _) => (&read.version, read.dialect.as_str()),
+        (None, "pi") => (&agent.measured, "pi-1"),
+        (None, dialect) => (&agent.measured, dialect),
+    };
+    let from = options.from.as_ref().unwrap_or(seen).clone();
     let to = match &options.to {
         Some(version) => version.clone(),
         None => registry.newest(&agent.package)?,
@@ -134,13 +149,12 @@ fn compare_agent(
     let new = registry.release(&agent.package, &to, &agent.parts)?;
     page.heading(1, &format!("{dialect}: {} {from} to {to}", agent.package));
     if from != agent.measured {
-        page.line(&format!("Measured is {}.", agent.measured));
+        page.line(&format!("Measured is {}; compared with our dialect {ours_of}.", agent.measured));
     }
     let read: fn(&Release) -> Result<Facts, String> = if dialect == "omp" { omp::facts } else { pi::facts };
     let (was, is) = (read(&old)?, read(&new)?);
-    let ours = ours::facts(dialect)?;
+    let ours = ours::facts(ours_of)?;
     compare(&was, &is, &ours, page);
-    let ours_of = if dialect == "pi" { "pi-1" } else { dialect };
     draft::print(&was, &is, &draft::Step { dialect: ours_of, from: &from, to: &to }, page);
     if let ([was, ..], [is, ..], Some(ours)) = (&old.parts[..], &new.parts[..], ours.get("models")) {
         models::compare(&was.join(pi::MODELS), &is.join(pi::MODELS), ours, page)?;

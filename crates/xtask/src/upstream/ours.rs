@@ -6,9 +6,9 @@ use regex::Regex;
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, process::Command};
 
+/// What the dialect has, and with `pi-1` also what stands around the wire.
 pub fn facts(dialect: &str) -> Result<Ours, String> {
     run(&mut cargo(&["build", "--quiet", "--bin", "pi-rpc"]))?;
-    let dialect = if dialect == "pi" { "pi-1" } else { dialect };
     let schema = json(&["schema", "--dialect", dialect])?;
     let mut types = BTreeSet::new();
     constants(&schema, &mut types);
