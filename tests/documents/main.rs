@@ -12,6 +12,7 @@ mod generated;
 mod links;
 mod llms;
 mod measured;
+mod metrics;
 mod recipes;
 mod surroundings;
 mod test_names;
