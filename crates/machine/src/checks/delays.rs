@@ -215,11 +215,10 @@ impl Delays {
         if request.command == Command::Bash {
             self.shell_ends(request, success, at, found);
         }
-        let older = |open: &OpenRequest| {
-            let holds_up = !open.command.is_control() && !at.dialect.runs_beside_others(open.command);
-            holds_up && open.number < request.number
-        };
-        let behind = at.dialect.is_serial() && (at.met.dialogs > 0 || requests.outstanding().any(older));
+        let mut older = requests.outstanding().take_while(|open| open.number < request.number);
+        let holds_up =
+            |open: &OpenRequest| !open.command.is_control() && !at.dialect.runs_beside_others(open.command);
+        let behind = at.dialect.is_serial() && (at.met.dialogs > 0 || older.any(holds_up));
         if let Some(written) = request.written
             && answers_at_once(request.command, at)
             && !behind

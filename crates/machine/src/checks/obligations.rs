@@ -255,11 +255,13 @@ impl Obligations {
         }
         let serial = at.dialect.is_serial();
         self.late_promises(written, at, found);
-        for open in requests.outstanding() {
-            let since = if serial { self.served } else { 0 };
+        let since = if serial { self.served } else { 0 };
+        let holds_up = |older: &&OpenRequest| !at.dialect.runs_beside_others(older.command);
+        let first = requests.outstanding().find(holds_up);
+        // Those that were sent after the answered one are not late, however many there are.
+        let older = |open: &&OpenRequest| open.written.is_none_or(|sent| sent <= written);
+        for open in requests.outstanding().take_while(older) {
             let late = is_slow(open, since, self.stirred, written, at);
-            let holds_up = |older: &&OpenRequest| !at.dialect.runs_beside_others(older.command);
-            let first = requests.outstanding().find(holds_up);
             let behind = serial && first.is_some_and(|first| first.number < open.number);
             if late && !behind && self.late.insert(open.number) {
                 found.fail(Rule::RespOnce, missing(open));

@@ -204,7 +204,7 @@ impl Responses {
             true => other.command.is_read(),
             false => !is_free(other.command),
         };
-        let older = requests.outstanding().filter(precedes).find(|other| other.number < request.number);
+        let older = requests.outstanding().take_while(|other| other.number < request.number).find(precedes);
         match older {
             None => found.pass(Rule::RespOrder),
             Some(older) if self.overtaken == Some(older.number) => {}
