@@ -10,6 +10,7 @@ use super::{
     records, replica,
     retention::{SWEEP, remove_surplus},
     session_record::{SessionRecord, SessionSpec},
+    shared_usage::NodeUsage,
     status,
 };
 use futures_util::future::BoxFuture;
@@ -52,6 +53,8 @@ pub struct Node {
     directory: std::path::PathBuf,
     /// What principals have used on this node.
     usage: UsageBook,
+    /// What they have used on all nodes.
+    shared_usage: Arc<NodeUsage>,
     state: Mutex<NodeState>,
 }
 
@@ -105,7 +108,10 @@ impl Node {
             is_leaving: false,
         };
         let state = Mutex::new(state);
-        let node = Self { connection, info, open_session, limits, dialect, directory, usage, state };
+        let shared_usage = NodeUsage::new(connection.clone());
+        usage.share(shared_usage.clone());
+        let node =
+            Self { connection, info, open_session, limits, dialect, directory, usage, shared_usage, state };
         let node = Arc::new(node);
         if let Some(kept) = kept_closed {
             tokio::spawn(Self::remove_closed(Arc::downgrade(&node), kept));
@@ -440,6 +446,7 @@ impl SharedSessions for NodeSessions {
                 state.owned.values().cloned().collect()
             };
             futures_util::future::join_all(owned.iter().map(|owned| owned.leave())).await;
+            self.0.shared_usage.add_all().await;
         })
     }
 }

@@ -4,8 +4,9 @@ use super::{
     auth_command::AuthCommand,
     client_place::ClientPlace,
     limits::Roots,
-    principal::{Principal, UsageBook},
+    principal::Principal,
     token_file::{self, KnownToken},
+    usage::UsageBook,
 };
 use axum::{
     extract::{ConnectInfo, Request, State},

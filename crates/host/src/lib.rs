@@ -112,6 +112,7 @@ mod token_file;
 mod tool_spending;
 mod transports;
 mod unix_clients;
+mod usage;
 mod watcher;
 
 pub use access::Access;
@@ -131,7 +132,7 @@ pub use own_connection::CONTROL_PROTOCOL;
 pub use passed_sockets::{PassedSocket, passed_sockets};
 pub use permission::{Permitted, SessionOwner, permit};
 pub use pi_rpc_engine::{BudgetPlan, WaitingRun};
-pub use principal::{Principal, UsageBook};
+pub use principal::Principal;
 pub use records::{Records, StoredSession, WaitingRunFile};
 pub use registry::{OpenSession, SessionHost, SessionSource};
 pub use session_handle::{
@@ -142,4 +143,5 @@ pub use session_task::{SessionSinks, start as start_session};
 pub use shared_sessions::{RecordCounts, SharedSessions};
 pub use socket_file::SocketFile;
 pub use tls::Certificate;
+pub use usage::{SharedUsage, UsageBook, UsageOutage};
 pub use watcher::{ClientId, WatcherMessage, WatcherQueue};

@@ -490,7 +490,7 @@ async fn new_session(
         Err(error) => return refuse_session(&error),
     };
     let host = ScopedHost::new(server.host.clone(), principal.clone());
-    let opened = match host.count_command() {
+    let opened = match host.count_command(true).await {
         Ok(()) => host.open(request).await,
         Err(error) => Err(error),
     };
