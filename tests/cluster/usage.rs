@@ -73,6 +73,12 @@ fn dollars_are_counted_over_all_nodes() {
     let opened = json!({ "type": "open_session", "id": 1 });
     let refuses = |node: &TcpHost| node.client("secret").request(&opened)["error"] == expected;
     eventually("another node refuses", || refuses(&second));
+    // Each of them tells of both, and of what was used on either.
+    let status = second.status("secret");
+    assert_eq!(
+        (&status["sessions"][0]["owner"], &status["limits"][0]["dollarsToday"]),
+        (&json!("a"), &json!(1.0))
+    );
     // A node that comes later knows of it, too.
     first.signal(Signal::TERM);
     let third = node(&servers, "c", &script, &limits);

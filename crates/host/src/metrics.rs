@@ -239,6 +239,20 @@ impl Metrics {
         Some(dollars)
     }
 
+    /// Connections, and bytes that wait for readers.
+    pub fn connections_and_pending(&self) -> (u64, u64) {
+        let connections = ["session", "shared"].map(|kind| {
+            let connections = self.connections.get_or_create(&KindLabel { kind }).get();
+            u64::try_from(connections).unwrap_or_default()
+        });
+        (connections.iter().sum(), u64::try_from(self.pending.get()).unwrap_or_default())
+    }
+
+    /// Deltas that were joined for slow readers, and snapshots in place of frames.
+    pub fn lag(&self) -> (u64, u64) {
+        (self.coalesced.get(), self.snapshots.get())
+    }
+
     /// Counts a command that was responded to.
     pub fn command(&self, command: &'static str, taken: Duration) {
         self.command_seconds.get_or_create(&CommandLabel { command }).observe(taken.as_secs_f64());
