@@ -158,9 +158,12 @@ fn parse(started_as: Option<&OsString>, arguments: &[OsString]) -> Result<Option
         }
     };
     let patience = Duration::from_secs(patience);
-    // A command line is seen by every program of the machine.
-    let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
-    Ok(Some(Options { hosts, session, token, authorities, ends_session, patience, max_frame }))
+    Ok(Some(Options { hosts, session, token: token(), authorities, ends_session, patience, max_frame }))
+}
+
+/// The token for the host. A command line is seen by every program of the machine.
+pub fn token() -> Option<String> {
+    std::env::var(TOKEN).ok().filter(|token| !token.is_empty())
 }
 
 /// The options that narrow what a session may do, if some were given: an open session would ignore them.

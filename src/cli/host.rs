@@ -2,7 +2,7 @@
 
 use super::{
     host_sockets::HostSockets,
-    log,
+    host_status, log,
     options::{self, HostOptions, Refusal},
     other_backend::other_server,
     print, process_privacy, refuse,
@@ -39,6 +39,9 @@ const KEEP_IDLE: Duration = Duration::from_secs(600);
 
 /// Parses the options and serves until a signal comes; with `--multi-session`, until the end of input.
 pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
+    if host_status::is_asked(arguments) {
+        return host_status::run(arguments);
+    }
     let options = match options::parse(arguments) {
         Ok(options) if options.help => return print(&format!("{USAGE}\n{}", options::HELP)),
         Ok(options) => options,
@@ -129,6 +132,7 @@ const USAGE: &str = "\
 Run many sessions in one process, for clients that come and go
 
 Usage: pi-rpc host --listen unix:PATH [--listen ws://HOST:PORT] [OPTIONS]
+       pi-rpc host --status URL [--json] [--tls-ca FILE]
        pi-rpc --mode rpc --multi-session [OPTIONS]
 
 The options are those of pi-rpc serve, for every session that is opened.

@@ -20,6 +20,7 @@ mod extensions;
 mod front;
 mod host;
 mod host_sockets;
+mod host_status;
 mod inspect;
 mod log;
 mod login;

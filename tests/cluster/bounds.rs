@@ -107,7 +107,7 @@ fn many_outstanding_commands_fit_the_record() {
 }
 
 /// Calls that give NATS a message, in `crates/cluster/src`: the file, the call, how often it is there, and what bounds the message.
-const WRITES: [(&str, &str, usize, &str); 8] = [
+const WRITES: [(&str, &str, usize, &str); 9] = [
     ("fenced.rs", "send_publish(", 1, "append splits, append_whole refuses what does not fit"),
     (
         "publisher.rs",
@@ -121,6 +121,7 @@ const WRITES: [(&str, &str, usize, &str); 8] = [
     ("owner/output_task.rs", "output.append(", 1, "split"),
     ("records.rs", "append_whole(", 1, "save leaves out what does not fit; names are bounded by the host"),
     ("fenced.rs", "append_whole(", 1, "its definition"),
+    ("shared_usage.rs", "send_publish(", 1, "numbers of four days; the key is a name of at most 256 bytes"),
 ];
 
 /// Calls of the library that would go past these.

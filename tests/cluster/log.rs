@@ -23,7 +23,7 @@ async fn lease(connection: &Connection, name: &str) -> Lease {
 
 async fn lease_of(connection: &Connection, name: &str, lease_seconds: u64) -> Lease {
     let info = NodeInfo { name: name.to_owned(), lease_seconds, ..NodeInfo::default() };
-    Lease::take(connection, &info).await.unwrap()
+    Lease::take(connection, &info, Default::default).await.unwrap()
 }
 
 const HEADER: &str =

@@ -26,3 +26,4 @@ mod proxy;
 mod questions;
 mod retention;
 mod servers;
+mod usage;

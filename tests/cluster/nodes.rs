@@ -291,14 +291,14 @@ fn doctor_finds_missing_and_full_streams() {
     let states =
         |found: &[(String, String)]| found.iter().map(|(state, _)| state.clone()).collect::<Vec<_>>();
     let found = diagnosed(&nodes);
-    assert_eq!(states(&found), ["ok", "ok", "note", "note", "note", "note"], "{found:?}");
+    assert_eq!(states(&found), ["ok", "ok", "note", "note", "note", "note", "note"], "{found:?}");
     nodes.add(&[]);
     let mut client = nodes.client(0);
     open(&mut client);
     assert!(diagnosed(&nodes).iter().all(|(state, _)| state == "ok"));
     nodes.limit_entries(1);
     let found = diagnosed(&nodes);
-    assert_eq!(states(&found), ["ok", "ok", "broken", "ok", "ok", "ok"], "{found:?}");
+    assert_eq!(states(&found), ["ok", "ok", "broken", "ok", "ok", "ok", "ok"], "{found:?}");
     assert!(found[2].1.starts_with("stream pi-rpc-entries, "), "{found:?}");
 }
 

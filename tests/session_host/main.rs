@@ -21,6 +21,7 @@ mod ownership;
 mod questions;
 mod refusals;
 mod shared;
+mod status;
 mod stored;
 mod strangers;
 mod tcp_support;

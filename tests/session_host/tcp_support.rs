@@ -8,7 +8,7 @@ use std::{
     io::{BufRead, BufReader, Read as _, Write as _},
     net::TcpStream,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, Output, Stdio},
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
 };
@@ -170,6 +170,19 @@ impl TcpHost {
     /// A shared connection.
     pub fn client(&self, token: &str) -> WsClient {
         self.connect("/", token).unwrap_or_else(|refused| panic!("{refused:?}"))
+    }
+
+    /// What `pi-rpc host --status` comes to, for this token.
+    pub fn status_output(&self, token: &str, arguments: &[&str]) -> Output {
+        let mut line = command(binary(), self.dir.path());
+        line.args(["host", "--status", &self.address]).args(arguments).env("PI_RPC_TOKEN", token);
+        line.output().unwrap()
+    }
+
+    /// The status that this token sees.
+    pub fn status(&self, token: &str) -> Value {
+        let Output { stdout, stderr, .. } = self.status_output(token, &["--json"]);
+        serde_json::from_slice(&stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&stderr)))
     }
 
     /// Sends the host a signal.

@@ -111,6 +111,7 @@ fn rows() -> Vec<(&'static str, Way)> {
         ("route /", Harmless("a connection of many sessions: its commands are ways of their own")),
         ("route /healthz", Harmless("says only whether the host ends")),
         ("route /metrics", Attack(|scene, _| format!("{:?}", scene.host.connect("/metrics", "other").err()))),
+        ("route /status", Attack(|scene, _| scene.host.status("other")["sessions"].to_string())),
         ("route /sessions/new", Harmless("its parameters are ways of their own")),
         (
             "route /sessions/{id}",

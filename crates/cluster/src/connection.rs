@@ -22,6 +22,11 @@ pub const OUTPUT: &str = "pi-rpc-output";
 pub const INPUT: &str = "pi-rpc-input";
 /// Bucket of sessions: who owns each, and how far its input was taken.
 pub const SESSIONS: &str = "pi-rpc-sessions";
+/// Bucket of what tokens have used over all nodes: the key is the name in hexadecimal.
+pub const USAGE: &str = "pi-rpc-usage";
+
+/// How long what a token has used is kept: no limit looks back for longer than a day.
+const KEPT_USAGE: Duration = Duration::from_secs(2 * 24 * 3600);
 
 /// How long a request to NATS may take before it is tried again.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
@@ -184,6 +189,10 @@ pub struct Connection {
     pub input: Stream,
     /// The bucket of sessions.
     pub sessions: kv::Store,
+    /// The bucket of what tokens have used.
+    pub usage: kv::Store,
+    /// Copies of each stream that is created.
+    replicas: usize,
 }
 
 impl Connection {
@@ -260,24 +269,41 @@ impl Connection {
             republish: republish("input"),
             ..stream(INPUT, "input")
         };
-        let sessions = kv::Config {
-            bucket: SESSIONS.to_owned(),
-            history: 1,
-            num_replicas: replicas,
-            ..kv::Config::default()
-        };
-        let sessions = match context.get_key_value(SESSIONS).await {
-            Ok(store) => store,
-            Err(_) => context.create_key_value(sessions).await?,
-        };
         Ok(Self {
             client: client.clone(),
             context: context.clone(),
             entries: context.get_or_create_stream(entries).await?,
             output: context.get_or_create_stream(output).await?,
             input: context.get_or_create_stream(input).await?,
-            sessions,
+            sessions: Self::bucket(context, SESSIONS, Duration::ZERO, replicas).await?,
+            usage: Self::bucket(context, USAGE, KEPT_USAGE, replicas).await?,
+            replicas,
         })
+    }
+
+    /// A bucket, which is created if it is missing. `max_age`: how long records are kept; zero: for ever.
+    async fn bucket(
+        context: &Context,
+        name: &str,
+        max_age: Duration,
+        replicas: usize,
+    ) -> Result<kv::Store, async_nats::Error> {
+        let config = kv::Config {
+            bucket: name.to_owned(),
+            history: 1,
+            max_age,
+            num_replicas: replicas,
+            ..kv::Config::default()
+        };
+        match context.get_key_value(name).await {
+            Ok(store) => Ok(store),
+            Err(_) => Ok(context.create_key_value(config).await?),
+        }
+    }
+
+    /// Creates the bucket of what tokens have used, if an operator has removed it.
+    pub async fn restore_usage(&self) -> Result<(), async_nats::Error> {
+        Self::bucket(&self.context, USAGE, KEPT_USAGE, self.replicas).await.map(drop)
     }
 }
 

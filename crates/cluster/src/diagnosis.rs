@@ -1,6 +1,6 @@
 //! Looks at NATS as a host would use it, and changes nothing.
 
-use super::connection::{Connection, ENTRIES, INPUT, MIN_MAX_PAYLOAD, NatsOptions, OUTPUT, SESSIONS};
+use super::connection::{Connection, ENTRIES, INPUT, MIN_MAX_PAYLOAD, NatsOptions, OUTPUT, SESSIONS, USAGE};
 use async_nats::jetstream::{self, Context};
 
 /// Whether what was looked at is as it should be.
@@ -55,8 +55,8 @@ pub async fn diagnose(options: &NatsOptions) -> Vec<Diagnosis> {
     }
     let context = Connection::context(&client);
     found.push(account(&context).await);
-    let bucket = format!("KV_{SESSIONS}");
-    for name in [ENTRIES, OUTPUT, INPUT, &bucket] {
+    let [sessions, usage] = [SESSIONS, USAGE].map(|bucket| format!("KV_{bucket}"));
+    for name in [ENTRIES, OUTPUT, INPUT, &sessions, &usage] {
         found.push(stream(&context, name).await);
     }
     found

@@ -13,6 +13,7 @@ use super::{
 };
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use pi_rpc_host::HostLoad;
 use serde::{Deserialize, Serialize};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -35,6 +36,9 @@ struct Heartbeat {
     info: NodeInfo,
     /// Whether the node gives its sessions up with this heartbeat.
     leaves: bool,
+    /// What the node is doing; nodes of earlier versions do not say so.
+    #[serde(default)]
+    load: Option<HostLoad>,
 }
 
 /// The lease of this process under one node id, and what it knows of other nodes.
@@ -66,30 +70,38 @@ impl SharedMembers {
     /// Notes a heartbeat.
     fn note(&self, subject: &str, payload: &[u8]) {
         let id = subject.strip_prefix(SUBJECT).and_then(|id| id.strip_prefix('.'));
-        let (Some(id), Ok(Heartbeat { info, leaves })) = (id, serde_json::from_slice(payload)) else {
+        let (Some(id), Ok(Heartbeat { info, leaves, load })) = (id, serde_json::from_slice(payload)) else {
             return;
         };
-        self.lock().note(id.to_owned(), info, leaves, self.now());
+        let mut members = self.lock();
+        members.note(id.to_owned(), info, leaves, self.now());
+        load.into_iter().for_each(|load| members.note_load(id, load));
     }
 }
 
 impl Lease {
-    /// Takes a lease under a new node id, and keeps it until NATS cannot be reached or all handles are dropped.
+    /// Takes a lease under a new node id, and keeps it until NATS cannot be reached or all handles are dropped. Heartbeats say what
+    /// the node is doing (`load`).
     ///
     /// # Errors
     ///
     /// A name is too long, or NATS does not pass heartbeats on.
-    pub async fn take(connection: &Connection, info: &NodeInfo) -> Result<Self, String> {
+    pub async fn take(
+        connection: &Connection,
+        info: &NodeInfo,
+        load: impl Fn() -> HostLoad + Send + Sync + 'static,
+    ) -> Result<Self, String> {
         info.check()?;
         let id = format!("{}-{:08x}", key_part(&info.name), pi_rpc_server::seed() as u32);
         let client = &connection.client;
         let mut subscription =
             client.subscribe(format!("{SUBJECT}.*")).await.map_err(|error| error.to_string())?;
-        let heartbeat = |leaves| {
+        let own_info = info.clone();
+        let heartbeat = move |leaves| {
+            let heartbeat = Heartbeat { info: own_info.clone(), leaves, load: Some(load()) };
             // Such a value always serializes.
-            Bytes::from(serde_json::to_vec(&Heartbeat { info: info.clone(), leaves }).unwrap_or_default())
+            Bytes::from(serde_json::to_vec(&heartbeat).unwrap_or_default())
         };
-        let (beat, last) = (heartbeat(false), heartbeat(true));
         let (held, mut is_held) = watch::channel(false);
         let (handle, mut dropped) = watch::channel(());
         let members = Arc::new(SharedMembers {
@@ -116,10 +128,10 @@ impl Lease {
                     }
                     _ = ticks.tick() => {
                         // A heartbeat that is not sent is not seen, either.
-                        let _ = client.publish(subject.clone(), beat.clone()).await;
+                        let _ = client.publish(subject.clone(), heartbeat(false)).await;
                     }
                     _ = dropped.changed() => {
-                        let _ = client.publish(subject.clone(), last.clone()).await;
+                        let _ = client.publish(subject.clone(), heartbeat(true)).await;
                         let _ = client.flush().await;
                         break;
                     }
@@ -156,6 +168,11 @@ impl Lease {
     /// Whether nobody runs a session that is to run. `is_here`: this node runs it or is taking it.
     pub fn is_orphan(&self, record: &SessionRecord, is_here: bool) -> bool {
         ownership::is_orphan(record, &self.id, is_here, &self.members.lock(), self.members.now())
+    }
+
+    /// What a node is doing, as it has said last.
+    pub fn load(&self, node: &str) -> Option<HostLoad> {
+        self.members.lock().load(node)
     }
 
     /// Ids of the nodes that hold a lease, with what they say of themselves.

@@ -59,6 +59,7 @@ mod records;
 mod replica;
 mod retention;
 mod session_record;
+mod shared_usage;
 mod tail;
 mod urls;
 

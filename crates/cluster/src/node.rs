@@ -10,17 +10,21 @@ use super::{
     records, replica,
     retention::{SWEEP, remove_surplus},
     session_record::{SessionRecord, SessionSpec},
+    shared_usage::NodeUsage,
     status,
 };
 use futures_util::future::BoxFuture;
 use pi_rpc_host::{
-    HostError, OpenRequest, OpenSession, Permitted, Principal, RecordCounts, SessionHandle, SessionLimits,
-    SessionOwner, SharedSessions, Start, UsageBook, permit,
+    HostError, HostLoad, HostRow, OpenRequest, OpenSession, Permitted, Principal, RecordCounts,
+    SessionHandle, SessionLimits, SessionOwner, SessionRow, SharedSessions, Start, UsageBook, permit,
 };
 use pi_rpc_protocol::{ListedSession, SessionStatus};
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 use tokio::task::JoinSet;
@@ -52,6 +56,10 @@ pub struct Node {
     directory: std::path::PathBuf,
     /// What principals have used on this node.
     usage: UsageBook,
+    /// What they have used on all nodes.
+    shared_usage: Arc<NodeUsage>,
+    /// Sessions that this node owns.
+    owned_count: Arc<AtomicUsize>,
     state: Mutex<NodeState>,
 }
 
@@ -94,7 +102,8 @@ impl Node {
     /// NATS does not pass heartbeats on.
     pub async fn join(connection: Connection, options: NodeOptions) -> Result<Arc<Self>, String> {
         let NodeOptions { info, dialect, directory, open_session, limits, usage, kept_closed } = options;
-        let lease = Lease::take(&connection, &info).await?;
+        let owned_count = Arc::new(AtomicUsize::new(0));
+        let lease = Lease::take(&connection, &info, load(&owned_count)).await?;
         let state = NodeState {
             lease,
             owned: HashMap::new(),
@@ -105,7 +114,20 @@ impl Node {
             is_leaving: false,
         };
         let state = Mutex::new(state);
-        let node = Self { connection, info, open_session, limits, dialect, directory, usage, state };
+        let shared_usage = NodeUsage::new(connection.clone());
+        usage.share(shared_usage.clone());
+        let node = Self {
+            connection,
+            info,
+            open_session,
+            limits,
+            dialect,
+            directory,
+            usage,
+            shared_usage,
+            owned_count,
+            state,
+        };
         let node = Arc::new(node);
         if let Some(kept) = kept_closed {
             tokio::spawn(Self::remove_closed(Arc::downgrade(&node), kept));
@@ -175,7 +197,7 @@ impl Node {
     /// Takes a lease under a new id after the last one was lost. Its sessions end by themselves.
     async fn renew_lease(&self) {
         tracing::warn!("the lease of {} is lost", self.state().lease.id());
-        match Lease::take(&self.connection, &self.info).await {
+        match Lease::take(&self.connection, &self.info, load(&self.owned_count)).await {
             Ok(lease) => self.state().lease = lease,
             Err(error) => tracing::warn!("no new lease: {error}"),
         }
@@ -263,6 +285,7 @@ impl Node {
         };
         state.failed.remove(session);
         state.owned.insert(session.to_owned(), owned.clone());
+        self.owned_count.store(state.owned.len(), Ordering::Relaxed);
         drop(state);
         let (node, session) = (self.clone(), session.to_owned());
         tokio::spawn(async move {
@@ -270,6 +293,7 @@ impl Node {
             let mut state = node.state();
             if state.owned.get(&session).is_some_and(|known| Arc::ptr_eq(known, &owned)) {
                 state.owned.remove(&session);
+                node.owned_count.store(state.owned.len(), Ordering::Relaxed);
             }
         });
         Ok(())
@@ -365,6 +389,12 @@ impl Node {
     }
 }
 
+/// What heartbeats say of a node that owns so many sessions.
+fn load(owned: &Arc<AtomicUsize>) -> impl Fn() -> HostLoad + Send + Sync + 'static {
+    let owned = owned.clone();
+    move || HostLoad::here(owned.load(Ordering::Relaxed))
+}
+
 fn host_error(error: TakeError) -> HostError {
     match error {
         TakeError::Open(reason) => HostError::OpenFailed(reason),
@@ -402,7 +432,7 @@ impl SharedSessions for NodeSessions {
         Box::pin(async move { self.0.follow(&name, &client).await })
     }
 
-    fn list(&self) -> BoxFuture<'_, Vec<(String, ListedSession)>> {
+    fn list(&self) -> BoxFuture<'_, Vec<SessionRow>> {
         Box::pin(async {
             let sessions = records::list(&self.0.connection).await.unwrap_or_else(|error| {
                 tracing::warn!("sessions are not listed: {error}");
@@ -410,7 +440,7 @@ impl SharedSessions for NodeSessions {
             });
             let open = sessions.into_iter().filter(|(_, record)| !record.is_closed);
             open.map(|(id, record)| {
-                let listed = ListedSession {
+                let session = ListedSession {
                     durable_session_id: Some(id.clone()),
                     session_id: id,
                     session_path: None,
@@ -418,10 +448,21 @@ impl SharedSessions for NodeSessions {
                     status: status(&record),
                     name: record.title,
                 };
-                (record.spec.owner, listed)
+                SessionRow { session, owner: record.spec.owner, host: record.owner }
             })
             .collect()
         })
+    }
+
+    fn hosts(&self) -> Vec<HostRow> {
+        let lease = self.0.state().lease.clone();
+        let row = |(id, info): (String, NodeInfo)| HostRow {
+            labels: info.labels,
+            is_this: id == lease.id(),
+            load: lease.load(&id),
+            id: Some(id),
+        };
+        lease.nodes().into_iter().map(row).collect()
     }
 
     fn run_here(&self) -> Vec<SessionStatus> {
@@ -440,6 +481,7 @@ impl SharedSessions for NodeSessions {
                 state.owned.values().cloned().collect()
             };
             futures_util::future::join_all(owned.iter().map(|owned| owned.leave())).await;
+            self.0.shared_usage.add_all().await;
         })
     }
 }

@@ -4,8 +4,9 @@ use super::{
     auth_command::AuthCommand,
     client_place::ClientPlace,
     limits::Roots,
-    principal::{Principal, UsageBook},
+    principal::Principal,
     token_file::{self, KnownToken},
+    usage::UsageBook,
 };
 use axum::{
     extract::{ConnectInfo, Request, State},
@@ -148,13 +149,17 @@ impl Access {
         self.usage.clone()
     }
 
+    /// The tokens of the file, as they are in it now.
+    pub(super) fn known(&self) -> Vec<KnownToken> {
+        self.tokens.as_ref().map(TokenFile::known).unwrap_or_default()
+    }
+
     /// The roots of the tokens that have some, each with the name of its principal; `None`: a program knows further tokens.
     pub fn root_holders(&self) -> Option<Vec<(String, Roots)>> {
         if self.command.is_some() {
             return None;
         }
-        let known = self.tokens.as_ref().map(TokenFile::known).unwrap_or_default();
-        Some(known.into_iter().filter_map(|token| Some((token.name, token.limits.roots?))).collect())
+        Some(self.known().into_iter().filter_map(|token| Some((token.name, token.limits.roots?))).collect())
     }
 
     /// Lets in the tokens that a program accepts.

@@ -4,8 +4,9 @@ use super::{
     field_lengths,
     host_error::HostError,
     metrics::METRICS,
-    principal::{Principal, SessionPlace, calls_model},
+    principal::{Principal, SessionPlace, calls_model, counts},
 };
+use futures_util::future::BoxFuture;
 use pi_rpc_engine::Input;
 use pi_rpc_protocol::{Inbound, LineError, RpcCommand};
 use pi_rpc_server::wall_ms;
@@ -17,6 +18,31 @@ pub struct CommandCheck<'s> {
     pub principal: &'s Principal,
     /// Who has opened the session, and pays for the commands of every client.
     pub owner: &'s Principal,
+    /// What [`admission`] has led to; `None`: the command is to be counted here.
+    pub admitted: Option<Result<(), HostError>>,
+}
+
+/// Counts a command over several processes, and learns of what those have spent who pay for it; `None`: nothing is to wait for.
+pub fn admission(
+    input: &Input,
+    principal: &Principal,
+    owner: &Principal,
+) -> Option<BoxFuture<'static, Result<(), HostError>>> {
+    let command = command_of(input)?;
+    let spends = calls_model(command);
+    let admissions = [
+        principal.admission(counts(command), spends),
+        owner.admission(false, spends && owner.name != principal.name),
+    ];
+    let [None, None] = admissions else {
+        return Some(Box::pin(async move {
+            for admission in admissions.into_iter().flatten() {
+                admission.await?;
+            }
+            Ok(())
+        }));
+    };
+    None
 }
 
 impl CommandCheck<'_> {
@@ -36,7 +62,12 @@ impl CommandCheck<'_> {
             return Some(refused(command, format!("{}: not in a session of a host", command.kind())));
         }
         let check = || {
-            self.principal.check_command(command, &place(), Instant::now())?;
+            match &self.admitted {
+                Some(admitted) => admitted.clone()?,
+                None if counts(command) => self.principal.count_command(Instant::now())?,
+                None => {}
+            }
+            self.principal.check_command(command, &place())?;
             further(command)?;
             if calls_model(command) {
                 self.owner.check_spend(wall_ms())?;
@@ -69,7 +100,10 @@ pub fn refused(command: &RpcCommand, reason: String) -> LineError {
 /// Whether the run of a session is to be aborted, as its last answer has used up what its owner may spend. `has_spent`: whether an
 /// answer has cost money since that was last looked at.
 pub fn is_overspent(has_spent: &mut bool, runs: bool, owner: &Principal, session: &str) -> bool {
-    let is_over = std::mem::take(has_spent) && runs && owner.check_spend(wall_ms()).is_err();
+    // What others have spent becomes known as this is added to it.
+    let may_learn = owner.is_adding_dollars();
+    let is_over = *has_spent && runs && owner.has_overspent(wall_ms());
+    *has_spent &= runs && !is_over && may_learn;
     if is_over {
         tracing::warn!("session {session}: its owner may spend no more today; its run is aborted");
     }

@@ -10,6 +10,7 @@ use super::{
     host_error::HostError,
     metrics::METRICS,
     new_session::{NewSession, SESSION_PARAMETERS, open_request, unknown_parameter},
+    operator_routes,
     own_connection::{self, CONTROL_PROTOCOL, Client},
     passed_sockets::PassedSocket,
     permission::Permitted,
@@ -30,7 +31,7 @@ use axum::{
         rejection::QueryRejection,
         ws::{WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
-    http::{HeaderMap, StatusCode, Uri, header::CONTENT_TYPE},
+    http::{HeaderMap, StatusCode, Uri},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
@@ -236,7 +237,7 @@ impl Listener {
     /// The address is lost.
     pub async fn serve(self, server: Server) -> io::Result<()> {
         let router = router(server.clone());
-        let health = get(health).with_state(server.clone());
+        let health = get(operator_routes::health).with_state(server.clone());
         let guarded = || {
             let check = middleware::from_fn_with_state(server.access.clone(), access::check);
             router.clone().layer(check).route("/healthz", health.clone())
@@ -357,7 +358,8 @@ fn router(server: Server) -> Router {
         .route("/", get(shared))
         .route("/sessions/new", get(new_session))
         .route("/sessions/{id}", get(known_session))
-        .route("/metrics", get(metrics))
+        .route("/metrics", get(operator_routes::metrics))
+        .route("/status", get(operator_routes::status))
         .with_state(server)
 }
 
@@ -388,24 +390,6 @@ impl ClientOptions {
 }
 
 type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
-
-/// `ok`, or 503 once the host ends.
-async fn health(State(server): State<Server>) -> (StatusCode, &'static str) {
-    match server.host.is_draining() {
-        true => (StatusCode::SERVICE_UNAVAILABLE, "draining\n"),
-        false => (StatusCode::OK, "ok\n"),
-    }
-}
-
-/// Metrics of all principals, for those who see all sessions.
-async fn metrics(State(server): State<Server>, Extension(principal): Extension<Arc<Principal>>) -> Response {
-    if !principal.limits.sees_all {
-        let reason = "expected a token with sees_all";
-        return refuse(StatusCode::FORBIDDEN, ConnectionErrorCode::ForbiddenMetrics, reason);
-    }
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(CONTENT_TYPE, kind)], METRICS.text(&server.host)).into_response()
-}
 
 async fn shared(
     State(server): State<Server>,
@@ -490,7 +474,7 @@ async fn new_session(
         Err(error) => return refuse_session(&error),
     };
     let host = ScopedHost::new(server.host.clone(), principal.clone());
-    let opened = match host.count_command() {
+    let opened = match host.count_command(true).await {
         Ok(()) => host.open(request).await,
         Err(error) => Err(error),
     };
@@ -566,7 +550,8 @@ fn trace_context(headers: &HeaderMap) -> Option<TraceContext> {
     TraceContext::new(text("traceparent")?, text("tracestate"))
 }
 
-fn refuse_session(error: &HostError) -> Response {
+/// The response to a request that is refused with this error.
+pub(super) fn refuse_session(error: &HostError) -> Response {
     use MultiSessionErrorCode as Code;
     let status = match error.code() {
         Code::UnknownSession => StatusCode::NOT_FOUND,

@@ -71,6 +71,7 @@ pub struct Metrics {
     notices: Family<StateLabel, Counter>,
     owned_files: Gauge,
     session_records: Family<StateLabel, Gauge>,
+    usage_errors: Counter,
 }
 
 /// A connection that is counted until it is dropped.
@@ -105,6 +106,7 @@ impl Metrics {
             notices: Family::default(),
             owned_files: Gauge::default(),
             session_records: Family::default(),
+            usage_errors: Counter::default(),
         };
         let registry = &mut new.registry;
         registry.register("sessions", "Sessions by state", new.sessions.clone());
@@ -161,6 +163,11 @@ impl Metrics {
             "session_records",
             "Sessions of all hosts of a cluster: open, and closed ones that can be opened again",
             new.session_records.clone(),
+        );
+        registry.register(
+            "usage_errors",
+            "Uses of limits that could not be counted over all hosts of a cluster",
+            new.usage_errors.clone(),
         );
         new
     }
@@ -232,6 +239,20 @@ impl Metrics {
         Some(dollars)
     }
 
+    /// Connections, and bytes that wait for readers.
+    pub fn connections_and_pending(&self) -> (u64, u64) {
+        let connections = ["session", "shared"].map(|kind| {
+            let connections = self.connections.get_or_create(&KindLabel { kind }).get();
+            u64::try_from(connections).unwrap_or_default()
+        });
+        (connections.iter().sum(), u64::try_from(self.pending.get()).unwrap_or_default())
+    }
+
+    /// Deltas that were joined for slow readers, and snapshots in place of frames.
+    pub fn lag(&self) -> (u64, u64) {
+        (self.coalesced.get(), self.snapshots.get())
+    }
+
     /// Counts a command that was responded to.
     pub fn command(&self, command: &'static str, taken: Duration) {
         self.command_seconds.get_or_create(&CommandLabel { command }).observe(taken.as_secs_f64());
@@ -283,6 +304,11 @@ impl Metrics {
     /// Counts a notice.
     pub fn notice(&self, state: &'static str) {
         self.notices.get_or_create(&StateLabel { state }).inc();
+    }
+
+    /// Counts a use of a limit that could not be counted for all hosts.
+    pub fn usage_error(&self) {
+        self.usage_errors.inc();
     }
 
     /// Counts a refusal.

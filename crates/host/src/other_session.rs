@@ -463,7 +463,8 @@ impl OtherSession {
             let file = self.state.as_ref().and_then(|state| state.session_file.as_ref()).map(PathBuf::from);
             SessionPlace { directory: self.directory.clone(), file }
         };
-        let check = CommandCheck { principal, owner: &self.owner };
+        // Sessions of another's server are of one process.
+        let check = CommandCheck { principal, owner: &self.owner, admitted: None };
         check.refusal(input, place, |command| {
             principal.limits.check_other_server()?;
             if let RpcCommand::SwitchSession(it) = command {

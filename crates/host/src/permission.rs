@@ -16,6 +16,11 @@ pub enum SessionOwner<'a> {
     RootHolders(&'a [String]),
 }
 
+impl SessionOwner<'_> {
+    /// What is nobody's, as what a host says of itself: it is for principals that see all.
+    pub const NOBODY: Self = Self::RootHolders(&[]);
+}
+
 /// Something of a session that a principal may touch: its handle, its file, its place in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permitted<T>(T);

@@ -4,15 +4,16 @@ use super::{
     host_error::HostError,
     limits::{TokenLimits, real_path},
     token_file::is_name_of_hash,
+    usage::{SpendState, Usage},
 };
+use futures_util::future::BoxFuture;
 use pi_rpc_protocol::{MultiSessionErrorCode, RpcCommand};
 use pi_rpc_server::admits_model;
 use pi_rpc_session_store::working_directory;
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
@@ -29,25 +30,6 @@ pub struct Principal {
     /// Cancelled once the token is revoked: the connections that it has opened end.
     #[serde(skip)]
     revoked: CancellationToken,
-}
-
-/// What a name has used of its limits.
-#[derive(Debug, Default)]
-pub struct Usage {
-    rate: Mutex<Option<CommandRate>>,
-    spend: Mutex<Spend>,
-}
-
-/// What all names have used, so that it counts across tokens and connections.
-#[derive(Clone, Debug, Default)]
-pub struct UsageBook(Arc<Mutex<HashMap<String, Arc<Usage>>>>);
-
-impl UsageBook {
-    /// The principal of this name, until `revoked` is cancelled.
-    pub fn principal(&self, name: String, limits: TokenLimits, revoked: CancellationToken) -> Arc<Principal> {
-        let usage = lock(&self.0).entry(name.clone()).or_default().clone();
-        Arc::new(Principal { name, limits, usage, revoked })
-    }
 }
 
 /// Where a session keeps its files.
@@ -82,6 +64,12 @@ pub const fn calls_model(command: &RpcCommand) -> bool {
     matches!(command, It::Prompt(_) | It::Steer(_) | It::FollowUp(_) | It::AbortAndPrompt(_) | It::Compact(_))
 }
 
+/// Whether a command counts as one of a minute: a client that has sent too much can still stop what that has set off.
+pub fn counts(command: &RpcCommand) -> bool {
+    let kind = command.kind();
+    kind.ended_work().is_none() || kind.is_prompt()
+}
+
 /// Whether a command logs the host's user in or out, at a provider or at an MCP server.
 fn changes_logins(command: &RpcCommand) -> bool {
     use RpcCommand as It;
@@ -112,7 +100,17 @@ impl Principal {
 
     /// A client of another process, whose usage is counted there.
     pub fn elsewhere(name: String, limits: TokenLimits) -> Arc<Self> {
-        Arc::new(Self { name, limits, usage: Arc::default(), revoked: CancellationToken::new() })
+        Arc::new(Self::new(name, limits, Arc::default(), CancellationToken::new()))
+    }
+
+    /// A client that shares what it uses, until `revoked` is cancelled.
+    pub(super) const fn new(
+        name: String,
+        limits: TokenLimits,
+        usage: Arc<Usage>,
+        revoked: CancellationToken,
+    ) -> Self {
+        Self { name, limits, usage, revoked }
     }
 
     /// Whether the token of the principal is revoked.
@@ -142,60 +140,67 @@ impl Principal {
         }
     }
 
-    /// Counts a command.
+    /// Counts a command in this process, and knows what was spent in it. Where several processes count, [`admission`](Self::admission)
+    /// has done so.
     ///
     /// # Errors
     ///
     /// `rate_limited`: there were too many in the last minute.
     pub fn count_command(&self, now: Instant) -> Result<(), HostError> {
-        let Some(limit) = self.limits.commands_per_minute else { return Ok(()) };
-        let mut rate = lock(&self.usage.rate);
-        match rate.get_or_insert_with(|| CommandRate::new(limit, now)).take(limit, now) {
-            true => Ok(()),
-            false => {
-                let text = format!("commands_per_minute: {limit}; wait, and send the command again");
-                Err(HostError::Forbidden(MultiSessionErrorCode::RateLimited, text))
-            }
-        }
+        self.limits.commands_per_minute.map_or(Ok(()), |limit| self.usage.take_command(limit, now))
+    }
+
+    /// Counts a command over several processes, as far as there are limits; `None`: there are none, or this process counts alone.
+    /// `counts`: whether commands a minute limit it, `spends`: whether dollars do.
+    pub fn admission(&self, counts: bool, spends: bool) -> Option<BoxFuture<'static, Result<(), HostError>>> {
+        let per_minute = self.limits.commands_per_minute.filter(|_| counts);
+        let spends = spends && self.limits.dollars_per_day.is_some();
+        (per_minute.is_some() || spends).then(|| self.usage.admission(per_minute, spends))?
     }
 
     /// Checks that there is money left for today; `wall` in milliseconds since the Unix epoch.
     ///
     /// # Errors
     ///
-    /// `spend_exceeded`.
+    /// `spend_exceeded`, or `cluster_unavailable`: what other processes have spent is not known.
     pub fn check_spend(&self, wall: u64) -> Result<(), HostError> {
         let Some(limit) = self.limits.dollars_per_day else { return Ok(()) };
-        match lock(&self.usage.spend).today(wall) < limit {
-            true => Ok(()),
-            false => {
+        match self.usage.spend_state(limit, wall) {
+            SpendState::Left => Ok(()),
+            SpendState::Spent => {
                 let text = format!("dollars_per_day: {limit}; more is available from 0:00 UTC on");
                 Err(HostError::Forbidden(MultiSessionErrorCode::SpendExceeded, text))
+            }
+            SpendState::Unknown => {
+                let text = "dollars_per_day: what other hosts have spent is not known";
+                Err(HostError::ClusterUnavailable(text.to_owned()))
             }
         }
     }
 
-    /// Adds the cost of an answer.
-    pub fn spend(&self, dollars: f64, wall: u64) {
-        lock(&self.usage.spend).add(dollars, wall);
+    /// Whether the money of today is known to be spent.
+    pub fn has_overspent(&self, wall: u64) -> bool {
+        let limit = self.limits.dollars_per_day;
+        limit.is_some_and(|limit| self.usage.spend_state(limit, wall) == SpendState::Spent)
     }
 
-    /// Checks a command to a session. Blocks where a path is named.
+    /// Whether dollars that were spent here are on their way to where all processes count.
+    pub fn is_adding_dollars(&self) -> bool {
+        self.usage.is_adding_dollars()
+    }
+
+    /// Adds the cost of an answer.
+    pub fn spend(&self, dollars: f64, wall: u64) {
+        self.usage.spend(dollars, wall);
+    }
+
+    /// Checks a command to a session, which was counted. Blocks where a path is named.
     ///
     /// # Errors
     ///
     /// The command goes beyond the limits.
-    pub fn check_command(
-        &self,
-        command: &RpcCommand,
-        place: &SessionPlace,
-        now: Instant,
-    ) -> Result<(), HostError> {
-        // A client that has sent too much can still stop what that has set off.
+    pub fn check_command(&self, command: &RpcCommand, place: &SessionPlace) -> Result<(), HostError> {
         let kind = command.kind();
-        if kind.ended_work().is_none() || kind.is_prompt() {
-            self.count_command(now)?;
-        }
         match command {
             RpcCommand::Bash(_) if !self.limits.allows_tool("bash") => Err(HostError::Forbidden(
                 MultiSessionErrorCode::ForbiddenTool,
@@ -311,65 +316,9 @@ pub fn check_text(field: &str, name: &str) -> Result<(), String> {
     }
 }
 
-/// Commands that may be given now. By hand: crates for this bring a dozen others, for 15 lines.
-#[derive(Debug)]
-struct CommandRate {
-    left: f64,
-    at: Instant,
-}
-
-impl CommandRate {
-    fn new(per_minute: u32, now: Instant) -> Self {
-        Self { left: f64::from(per_minute), at: now }
-    }
-
-    /// Takes one command; `false`: there is none left.
-    fn take(&mut self, per_minute: u32, now: Instant) -> bool {
-        let limit = f64::from(per_minute);
-        let refilled = now.saturating_duration_since(self.at).as_secs_f64() * limit / 60.0;
-        (self.left, self.at) = ((self.left + refilled).min(limit), now.max(self.at));
-        let is_left = self.left >= 1.0;
-        if is_left {
-            self.left -= 1.0;
-        }
-        is_left
-    }
-}
-
-/// Dollars of one day.
-#[derive(Debug, Default)]
-struct Spend {
-    /// Days since the Unix epoch.
-    day: u64,
-    dollars: f64,
-}
-
-const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-
-impl Spend {
-    fn today(&self, wall: u64) -> f64 {
-        if wall / DAY_MS > self.day { 0.0 } else { self.dollars }
-    }
-
-    fn add(&mut self, dollars: f64, wall: u64) {
-        // A clock that goes back gives nothing back.
-        *self = Self { dollars: self.today(wall) + dollars, day: self.day.max(wall / DAY_MS) };
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
-
-    fn principal(book: &UsageBook, limits: &str) -> Arc<Principal> {
-        let limits = serde_json::from_str(limits).unwrap();
-        book.principal("a".to_owned(), limits, CancellationToken::new())
-    }
 
     #[test]
     fn names_of_others_are_refused() {
@@ -398,7 +347,7 @@ mod tests {
         let check = |limits: TokenLimits, line: &str| {
             let command: RpcCommand = serde_json::from_str(line).unwrap();
             let principal = Principal::elsewhere("a".to_owned(), limits);
-            principal.check_command(&command, &place, Instant::now()).map_err(|error| error.text())
+            principal.check_command(&command, &place).map_err(|error| error.text())
         };
         let login = r#"{"type":"login","providerId":"anthropic"}"#;
         for (line, command) in [
@@ -422,47 +371,5 @@ mod tests {
             assert_eq!(check(TokenLimits::default(), line).is_err(), is_login, "{line}");
             assert_eq!(check(TokenLimits::none(), line), Ok(()));
         }
-    }
-
-    #[test]
-    fn rate_refills_over_a_minute() {
-        let start = Instant::now();
-        let mut rate = CommandRate::new(2, start);
-        let mut taken = |seconds| rate.take(2, start + Duration::from_secs(seconds));
-        assert_eq!(
-            [0, 0, 0, 29, 30, 31, 120, 120, 120].map(&mut taken),
-            [true, true, false, false, true, false, true, true, false]
-        );
-    }
-
-    #[test]
-    fn tokens_of_one_name_share_usage() {
-        let (book, now) = (UsageBook::default(), Instant::now());
-        let limits = r#"{"commands_per_minute":1,"dollars_per_day":1}"#;
-        let (one, other) = (principal(&book, limits), principal(&book, limits));
-        one.count_command(now).unwrap();
-        one.spend(1.0, 0);
-        let codes =
-            [other.count_command(now), other.check_spend(0)].map(|refused| refused.unwrap_err().text());
-        assert_eq!(
-            codes,
-            [
-                "rate_limited: commands_per_minute: 1; wait, and send the command again",
-                "spend_exceeded: dollars_per_day: 1; more is available from 0:00 UTC on",
-            ]
-        );
-    }
-
-    #[test]
-    fn spend_begins_anew_each_day() {
-        let book = UsageBook::default();
-        let one = principal(&book, r#"{"dollars_per_day":1}"#);
-        one.spend(0.5, DAY_MS);
-        one.check_spend(DAY_MS + 1).unwrap();
-        one.spend(0.5, DAY_MS + 1);
-        one.check_spend(DAY_MS + 1).unwrap_err();
-        // A clock that goes back.
-        one.check_spend(1).unwrap_err();
-        one.check_spend(2 * DAY_MS).unwrap();
     }
 }

@@ -4,6 +4,7 @@ use super::{
     field_lengths,
     file_owners::FileOwners,
     host_error::HostError,
+    host_status::{HostRow, SessionRow, lone_host},
     open_request::{OpenRequest, Start},
     other_server::OtherServer,
     permission::{Permitted, SessionOwner, permit},
@@ -18,7 +19,7 @@ use super::{
 use pi_rpc_protocol::{Dialect, ListedSession, SessionStatus};
 use pi_rpc_server::SessionOptions;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -202,8 +203,8 @@ impl SessionHost {
             .list()
             .await
             .into_iter()
-            .filter(|(name, _)| *name == owner.name)
-            .map(|(_, session)| session.session_id)
+            .filter(|row| row.owner == owner.name)
+            .map(|row| row.session.session_id)
             .collect();
         let sessions = self.sessions();
         let own = sessions.iter().filter(|(_, entry)| entry.owner().name == owner.name);
@@ -384,21 +385,37 @@ impl SessionHost {
 
     /// The sessions that the client may touch, with those that are being opened or closed.
     pub async fn list(&self, client: &Principal) -> Vec<Permitted<ListedSession>> {
-        let shared = match &self.shared {
-            Some(shared) => shared.list().await,
-            None => Vec::new(),
+        let rows = self.session_rows().await.into_iter();
+        rows.filter_map(|row| permit(client, SessionOwner::Opener(&row.owner), row.session).ok()).collect()
+    }
+
+    /// All sessions, with their owners and the hosts that run them.
+    pub(super) async fn session_rows(&self) -> Vec<SessionRow> {
+        let mut rows: Vec<SessionRow> = {
+            let sessions = self.sessions();
+            let own = sessions.iter().filter(|(_, entry)| !matches!(entry, Entry::Shared(_)));
+            let row = |(id, entry): (&String, &Entry)| SessionRow {
+                session: entry.listed(id),
+                owner: entry.owner().name.clone(),
+                host: None,
+            };
+            own.map(row).collect()
         };
-        let mut listed = self.list_own(client);
-        let is_new =
-            |id: &String, own: &[Permitted<ListedSession>]| own.iter().all(|own| own.session_id != *id);
-        let others: Vec<_> = shared
-            .into_iter()
-            .filter(|(_, session)| is_new(&session.session_id, &listed))
-            .filter_map(|(owner, session)| permit(client, SessionOwner::Opener(&owner), session).ok())
-            .collect();
-        listed.extend(others);
-        listed.sort_by(|one, other| one.session_id.cmp(&other.session_id));
-        listed
+        if let Some(shared) = &self.shared {
+            let known: HashSet<String> = rows.iter().map(|row| row.session.session_id.clone()).collect();
+            let others = shared.list().await;
+            rows.extend(others.into_iter().filter(|row| !known.contains(&row.session.session_id)));
+        }
+        rows.sort_by(|one, other| one.session.session_id.cmp(&other.session.session_id));
+        rows
+    }
+
+    /// The hosts that share sessions, or this one alone.
+    pub(super) fn host_rows(&self) -> Vec<HostRow> {
+        match &self.shared {
+            Some(shared) => shared.hosts(),
+            None => vec![lone_host(&self.run_here())],
+        }
     }
 
     /// The sessions of this process alone that the client may touch.

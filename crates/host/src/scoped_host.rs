@@ -38,13 +38,16 @@ impl ScopedHost {
         self.host.dialect()
     }
 
-    /// Counts a command to the host itself.
+    /// Counts a command to the host itself. `spends`: whether it is refused where no money is left.
     ///
     /// # Errors
     ///
-    /// `rate_limited`.
-    pub fn count_command(&self) -> Result<(), HostError> {
-        self.principal.count_command(Instant::now())
+    /// `rate_limited`, or `cluster_unavailable`: it cannot be counted.
+    pub async fn count_command(&self, spends: bool) -> Result<(), HostError> {
+        match self.principal.admission(true, spends) {
+            Some(admission) => admission.await,
+            None => self.principal.count_command(Instant::now()),
+        }
     }
 
     /// Opens a session, owned by the principal.

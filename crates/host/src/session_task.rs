@@ -1,7 +1,8 @@
 //! The task of one session: feeds the engine with the lines of all clients, and hands its frames to the journal.
 
 use super::{
-    command_check::{CommandCheck, command_of, is_overspent},
+    command_check::{CommandCheck, admission, command_of, is_overspent},
+    host_error::HostError,
     journal::Journal,
     metrics::METRICS,
     notices,
@@ -17,6 +18,7 @@ use super::{
     tool_spending::ToolSpending,
     watcher::{ClientId, WatcherMessage},
 };
+use futures_util::future::BoxFuture;
 use pi_rpc_engine::{Input, WaitingRun};
 use pi_rpc_protocol::{
     AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, Inbound, LineError, RpcCommand,
@@ -39,6 +41,20 @@ const MAX_BURST: usize = 64;
 /// The client of commands that the host itself gives; their responses go to no client.
 const NO_CLIENT: ClientId = 0;
 
+/// A line of a client that is read, and not yet the engine's.
+struct ReadLine {
+    client: ClientId,
+    principal: Arc<Principal>,
+    line: Vec<u8>,
+    input: Input,
+}
+
+/// A line that waits until its command is counted.
+struct CountedLine {
+    read: ReadLine,
+    admission: BoxFuture<'static, Result<(), HostError>>,
+}
+
 struct SessionTask {
     id: String,
     owner: Arc<Principal>,
@@ -60,7 +76,9 @@ struct SessionTask {
     left: Option<Box<WaitingRun>>,
     /// Where the run is noted while it waits for a permission.
     waiting_file: Option<WaitingRunFile>,
-    /// Lines of clients that were taken.
+    /// The line that is being counted: those behind it wait.
+    counted: Option<CountedLine>,
+    /// Lines of clients that were read.
     lines: u64,
     /// Since when it waits while no client is there.
     unattended_since: Option<Instant>,
@@ -134,6 +152,7 @@ impl SessionTask {
             outlet,
             left: resumption.waiting,
             waiting_file,
+            counted: None,
             lines: 0,
             unattended_since: None,
             is_parked: false,
@@ -174,13 +193,21 @@ impl SessionTask {
                 tokio::task::yield_now().await;
             }
             let unattended_at = self.unattended_since.map(|since| since + self.limits.unattended.after);
-            let reads = self.runner.engine.is_open() && self.unserved_bytes <= max_queue && !self.is_stopping;
+            let reads = self.runner.engine.is_open()
+                && self.unserved_bytes <= max_queue
+                && !self.is_stopping
+                && self.counted.is_none();
             let input = tokio::select! {
                 biased;
-                Some(request) = requests.recv() => self.answer(request, &mut lines, &mut exit_reason),
+                Some(request) = requests.recv() => {
+                    Box::pin(self.answer(request, &mut lines, &mut exit_reason)).await
+                }
                 input = self.runner.next() => Some(input),
+                admitted = admitted(&mut self.counted), if self.counted.is_some() => {
+                    self.counted.take().and_then(|counted| self.take(counted.read, Some(admitted)))
+                }
                 Some(line) = lines.recv(), if reads => self.receive(line),
-                () = until(forgets_at), if forgets_at.is_some() => {
+                () = until(forgets_at), if forgets_at.is_some() && self.counted.is_none() => {
                     if !self.clients.is_watched() && self.outlet.is_none() && self.runner.engine.is_restorable() {
                         self.is_resumable = true;
                         break;
@@ -207,7 +234,7 @@ impl SessionTask {
             self.release_output();
             self.watch_attendance();
             forgets_at = self.runner.engine.is_idle().then(|| Instant::now() + self.limits.kept_idle);
-            let is_told = info.borrow().lines == self.lines && info.borrow().status == self.status();
+            let is_told = info.borrow().lines == self.taken_lines() && info.borrow().status == self.status();
             let may_wait = !self.dialogs.is_empty() || info.borrow().waiting.is_some();
             if !is_progress || !is_told || may_wait {
                 let now = self.info(&directory);
@@ -332,15 +359,29 @@ impl SessionTask {
 
     /// The input for a line of a client; `None`: nothing to handle.
     fn receive(&mut self, line: ClientLine) -> Option<Input> {
-        let id = line.client;
+        let client = line.client;
         self.lines += 1;
         let (principal, line) = self.clients.take_line(line)?;
         let Some(line) = line else { return Some(Input::EndOfInput) };
         self.unserved_bytes += line.len() as u64;
-        let mut input = match line.len() > self.limits.max_frame {
+        let input = match line.len() > self.limits.max_frame {
             true => Input::too_long(line.len(), self.limits.max_frame),
             false => line_to_input(&line, self.dialect)?,
         };
+        let admission = admission(&input, &principal, &self.owner);
+        let read = ReadLine { client, principal, line, input };
+        match admission {
+            Some(admission) => {
+                self.counted = Some(CountedLine { read, admission });
+                None
+            }
+            None => self.take(read, None),
+        }
+    }
+
+    /// The input for a line that was read. `admitted`: what counting its command elsewhere has led to.
+    fn take(&mut self, read: ReadLine, admitted: Option<Result<(), HostError>>) -> Option<Input> {
+        let ReadLine { client: id, principal, line, mut input } = read;
         // Only of a line that is handled: the context holds for the next input.
         if self.runner.is_observed() {
             let own = TraceContext::of_line(&line);
@@ -355,7 +396,7 @@ impl SessionTask {
         {
             self.runner.engine.narrow_answer(answer);
         }
-        if let Some(refusal) = self.refusal(&input, &principal) {
+        if let Some(refusal) = self.refusal(&input, &principal, admitted) {
             input = Input::BadLine(refusal);
         }
         self.ids.assign(&mut input, id);
@@ -363,7 +404,12 @@ impl SessionTask {
     }
 
     /// Why a client may not give a command.
-    fn refusal(&self, input: &Input, principal: &Principal) -> Option<LineError> {
+    fn refusal(
+        &self,
+        input: &Input,
+        principal: &Principal,
+        admitted: Option<Result<(), HostError>>,
+    ) -> Option<LineError> {
         let place = || {
             let file = match command_of(input) {
                 Some(RpcCommand::SwitchSession(_)) => {
@@ -373,7 +419,7 @@ impl SessionTask {
             };
             SessionPlace { directory: self.directory.clone(), file }
         };
-        let check = CommandCheck { principal, owner: &self.owner };
+        let check = CommandCheck { principal, owner: &self.owner, admitted };
         check.refusal(input, place, |command| match principal.limits == self.owner.limits {
             true => Ok(()),
             false => {
@@ -407,7 +453,7 @@ impl SessionTask {
     }
 
     /// Answers a connection. Returns an input if the engine has to know of it.
-    fn answer(
+    async fn answer(
         &mut self,
         request: SessionRequest,
         lines: &mut mpsc::Receiver<ClientLine>,
@@ -416,8 +462,18 @@ impl SessionTask {
         match request {
             SessionRequest::Attach(attach, reply) => {
                 // Lines that the client's last connection has passed on count as received.
-                while let Ok(line) = lines.try_recv() {
-                    if let Some(input) = self.receive(line) {
+                loop {
+                    let input = match self.counted.take() {
+                        Some(CountedLine { read, admission }) => {
+                            let admitted = admission.await;
+                            self.take(read, Some(admitted))
+                        }
+                        None => match lines.try_recv() {
+                            Ok(line) => self.receive(line),
+                            Err(_) => break,
+                        },
+                    };
+                    if let Some(input) = input {
                         *exit_reason = exit_reason.take().or(self.step(Some(input)));
                     }
                 }
@@ -480,8 +536,13 @@ impl SessionTask {
             status: self.status(),
             only_waits: !self.dialogs.is_empty() && engine.only_waits(),
             waiting: self.noted_elsewhere(),
-            lines: self.lines,
+            lines: self.taken_lines(),
         }
+    }
+
+    /// Lines of clients that were taken: what the session says of itself is of behind them.
+    fn taken_lines(&self) -> u64 {
+        self.lines - u64::from(self.counted.is_some())
     }
 
     fn status(&self) -> SessionStatus {
@@ -490,6 +551,14 @@ impl SessionTask {
             (false, true) => SessionStatus::Idle,
             (false, false) => SessionStatus::Running,
         }
+    }
+}
+
+/// Resolves once the command of the line is counted. Cancel-safe.
+async fn admitted(counted: &mut Option<CountedLine>) -> Result<(), HostError> {
+    match counted {
+        Some(counted) => (&mut counted.admission).await,
+        None => std::future::pending().await,
     }
 }
 

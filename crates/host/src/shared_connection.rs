@@ -273,10 +273,13 @@ impl SharedConnection {
         };
         if MultiSessionCommandKind::parse(&kind).is_some() {
             return match pi_rpc_protocol::from_slice::<MultiSessionCommand>(&line) {
-                Ok(command) => match self.host.count_command() {
-                    Ok(()) => self.execute(command).await,
-                    Err(error) => Some(refusal(id, &kind, &error)),
-                },
+                Ok(command) => {
+                    let opens = matches!(command, MultiSessionCommand::OpenSession(_));
+                    match self.host.count_command(opens).await {
+                        Ok(()) => self.execute(command).await,
+                        Err(error) => Some(refusal(id, &kind, &error)),
+                    }
+                }
                 Err(error) => Some(error_response(id, &kind, error.to_string())),
             };
         }

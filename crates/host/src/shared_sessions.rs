@@ -1,11 +1,15 @@
 //! What a host of many processes offers to one that shares its sessions with them.
 
 use super::{
-    host_error::HostError, open_request::OpenRequest, permission::Permitted, principal::Principal,
+    host_error::HostError,
+    host_status::{HostRow, SessionRow},
+    open_request::OpenRequest,
+    permission::Permitted,
+    principal::Principal,
     session_handle::SessionHandle,
 };
 use futures_util::future::BoxFuture;
-use pi_rpc_protocol::{ListedSession, SessionStatus};
+use pi_rpc_protocol::SessionStatus;
 use std::sync::Arc;
 
 /// How many sessions the processes share.
@@ -31,8 +35,10 @@ pub trait SharedSessions: Send + Sync {
         name: String,
         client: Arc<Principal>,
     ) -> BoxFuture<'_, Result<Permitted<SessionHandle>, HostError>>;
-    /// All open sessions, with the names of their owners.
-    fn list(&self) -> BoxFuture<'_, Vec<(String, ListedSession)>>;
+    /// All open sessions.
+    fn list(&self) -> BoxFuture<'_, Vec<SessionRow>>;
+    /// The processes that share them and are there, as this one knows.
+    fn hosts(&self) -> Vec<HostRow>;
     /// What the sessions that this process runs are doing.
     fn run_here(&self) -> Vec<SessionStatus>;
     /// How many sessions are recorded, as they were read last.

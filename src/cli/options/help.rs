@@ -109,6 +109,9 @@ Limits:
 Many sessions (pi-rpc host):
   --listen <ADDRESS>           Listen at unix:PATH, ws://HOST:PORT, wss://HOST:PORT, or systemd: (the sockets that it
                                passes); repeatable
+  --status <URL>               Print hosts, sessions, owners, lag and limits of the host at this address (as for attach) and of
+                               those that share sessions with it, as far as the token in PI_RPC_TOKEN may see them; only
+                               --json and --tls-ca FILE go with it
   --token-file <FILE>          Let in by TCP who has one of these tokens: the SHA-256 of each, in hexadecimal, on a line;
                                or JSON with a name and limits for each
   --auth-command <PROGRAM>     Let in by TCP whose token this program accepts, which gets the token on stdin

@@ -1,5 +1,6 @@
 //! Which nodes are alive, by their heartbeats. Times are durations since this node has begun to listen.
 
+use pi_rpc_host::HostLoad;
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, time::Duration};
 
@@ -81,6 +82,7 @@ pub struct Members {
 #[derive(Clone, Debug)]
 struct Seen {
     info: NodeInfo,
+    load: Option<HostLoad>,
     /// When its lease ends unless another heartbeat comes.
     until: Duration,
 }
@@ -94,7 +96,7 @@ impl Members {
     /// Notes a heartbeat. `leaves`: the node gives its sessions up with it.
     pub fn note(&mut self, node: String, info: NodeInfo, leaves: bool, now: Duration) {
         let until = if leaves { now } else { now + info.lease() };
-        self.seen.insert(node, Seen { info, until });
+        self.seen.insert(node, Seen { info, load: None, until });
         // Ids are new with each lease.
         self.seen.retain(|_, seen| now < seen.until + FORGOTTEN_AFTER * seen.info.lease());
     }
@@ -102,6 +104,18 @@ impl Members {
     /// Whether a node may own sessions.
     pub fn is_alive(&self, node: &str, now: Duration) -> bool {
         now < self.seen.get(node).map_or(self.unseen_lease, |seen| seen.until)
+    }
+
+    /// Notes what a node has said that it is doing.
+    pub fn note_load(&mut self, node: &str, load: HostLoad) {
+        if let Some(seen) = self.seen.get_mut(node) {
+            seen.load = Some(load);
+        }
+    }
+
+    /// What a node is doing, as it has said last.
+    pub fn load(&self, node: &str) -> Option<HostLoad> {
+        self.seen.get(node)?.load
     }
 
     /// Ids of the nodes that are alive, in their order, with what they say of themselves.

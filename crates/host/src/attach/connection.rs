@@ -28,7 +28,7 @@ use tokio_tungstenite::{
 pub const MAX_MESSAGE: usize = 256 * 1024 * 1024;
 
 /// How long a host may take to accept a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A stream of bytes to a host.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -120,16 +120,13 @@ impl Connection {
     }
 }
 
-async fn open(
-    host: &HostAddress,
-    path: &str,
-    protocol: Option<&'static str>,
-    token: Option<&str>,
+/// A stream to a host, and its name.
+pub(super) async fn reach<'h>(
+    host: &'h HostAddress,
     authorities: &Authorities,
-    max_message: usize,
-) -> Result<Connection, ConnectError> {
+) -> Result<(Box<dyn Stream>, &'h str), ConnectError> {
     let unreachable = |error: std::io::Error| ConnectError::Unreachable(error.to_string());
-    let (stream, authority): (Box<dyn Stream>, &str) = match host {
+    Ok(match host {
         HostAddress::Unix(socket) => {
             (Box::new(UnixStream::connect(socket).await.map_err(unreachable)?), "localhost")
         }
@@ -144,17 +141,44 @@ async fn open(
             let _ = stream.set_nodelay(true);
             (Box::new(authorities.connect(address, stream).await?), address)
         }
-    };
+    })
+}
+
+/// The header that shows a token.
+pub(super) fn bearer(token: &str) -> Result<HeaderValue, ConnectError> {
+    let mut value = HeaderValue::try_from(format!("Bearer {token}"))
+        .map_err(|_| ConnectError::Refused("the token has letters that no header takes".to_owned()))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Why a host refuses a request, by its answer.
+pub(super) fn refusal(status: StatusCode, body: &[u8], has_token: bool) -> ConnectError {
+    let error = serde_json::from_slice::<serde_json::Value>(body).ok();
+    let text = error.as_ref().and_then(|body| body["error"].as_str()).map(str::to_owned);
+    let text = text.unwrap_or_else(|| format!("HTTP status {status}"));
+    ConnectError::Refused(match status == StatusCode::UNAUTHORIZED && !has_token {
+        true => format!("{text}; set PI_RPC_TOKEN to the token"),
+        false => text,
+    })
+}
+
+async fn open(
+    host: &HostAddress,
+    path: &str,
+    protocol: Option<&'static str>,
+    token: Option<&str>,
+    authorities: &Authorities,
+    max_message: usize,
+) -> Result<Connection, ConnectError> {
+    let (stream, authority) = reach(host, authorities).await?;
     let wrong = |error: tungstenite::Error| ConnectError::Refused(error.to_string());
     let mut request = format!("ws://{authority}{path}").into_client_request().map_err(wrong)?;
     if let Some(protocol) = protocol {
         request.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
     }
     if let Some(token) = token {
-        let mut value = HeaderValue::try_from(format!("Bearer {token}"))
-            .map_err(|_| ConnectError::Refused("the token has letters that no header takes".to_owned()))?;
-        value.set_sensitive(true);
-        request.headers_mut().insert(AUTHORIZATION, value);
+        request.headers_mut().insert(AUTHORIZATION, bearer(token)?);
     }
     // Runs are below the span that this process was started for.
     if let Some(TraceContext { traceparent, tracestate }) = TraceContext::of_environment() {
@@ -170,15 +194,7 @@ async fn open(
         Ok((socket, _)) => Ok(Connection(socket)),
         Err(tungstenite::Error::Http(response)) => {
             let body = response.body().as_deref().unwrap_or_default();
-            let error = serde_json::from_slice::<serde_json::Value>(body).ok();
-            let text = error.as_ref().and_then(|body| body["error"].as_str()).map(str::to_owned);
-            let text = text.unwrap_or_else(|| format!("HTTP status {}", response.status()));
-            let is_unasked = response.status() == StatusCode::UNAUTHORIZED && token.is_none();
-            Err(ConnectError::Refused(if is_unasked {
-                format!("{text}; set PI_RPC_TOKEN to the token")
-            } else {
-                text
-            }))
+            Err(refusal(response.status(), body, token.is_some()))
         }
         Err(tungstenite::Error::Protocol(ProtocolError::HttparseError(error))) => {
             let advice =

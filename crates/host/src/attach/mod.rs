@@ -9,10 +9,12 @@ mod connection;
 mod open_run;
 mod pipe;
 mod sent_lines;
+mod status;
 mod tls;
 
 pub use address::{HostAddress, SessionAddress};
 pub use connection::{ConnectError, Connection, MAX_MESSAGE, Received};
 pub use pipe::{AttachError, Options, attach};
 pub use sent_lines::SentLines;
+pub use status::read_status;
 pub use tls::Authorities;
