@@ -196,6 +196,9 @@ impl SessionChecks {
     /// Takes in the error of a command.
     fn refused(&mut self, request: &OpenRequest, at: &FrameContext) {
         self.prompt_answered(request, false, false);
+        if request.command == RpcCommandKind::NavigateTree {
+            self.stay_on_branch();
+        }
         let has_stopped = request.met.iter().any(|met| met.is_streaming());
         // Some servers stop the run first, without events about its last answer.
         let is_told = AgentSessionEventKind::CompactionStart.is_in(at.base());

@@ -35,10 +35,7 @@ impl SessionChecks {
             found.expect(Rule::TreeNavigation, is_bare, || {
                 "no text and no summary of a navigation that was given up".to_owned()
             });
-            if is_current {
-                self.entries.version = Some(self.version);
-            }
-            return;
+            return self.stay_on_branch();
         }
         found.expect(Rule::TreeNavigation, outcome.aborted != Some(true), || {
             "`cancelled` true beside `aborted`, at /data/cancelled".to_owned()
@@ -53,6 +50,13 @@ impl SessionChecks {
         self.entries.branch(parent);
         if let Some(entry) = outcome.summary_entry.as_ref().filter(|_| !at.cut) {
             self.entries.announce(&SessionEntry::BranchSummary(entry.clone()));
+        }
+    }
+
+    /// Takes in that a navigation has changed nothing: what was known of all entries before its response still is.
+    pub(super) fn stay_on_branch(&mut self) {
+        if self.entries.version == Some(self.version - 1) {
+            self.entries.version = Some(self.version);
         }
     }
 
