@@ -43,6 +43,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("how-to/install.md", include_str!("../docs/how-to/install.md")),
     ("how-to/local-models.md", include_str!("../docs/how-to/local-models.md")),
     ("how-to/log-in.md", include_str!("../docs/how-to/log-in.md")),
+    ("how-to/navigate-the-tree.md", include_str!("../docs/how-to/navigate-the-tree.md")),
     ("how-to/operate-a-host.md", include_str!("../docs/how-to/operate-a-host.md")),
     ("how-to/read-the-schema.md", include_str!("../docs/how-to/read-the-schema.md")),
     ("how-to/record-and-replay.md", include_str!("../docs/how-to/record-and-replay.md")),

@@ -11,6 +11,7 @@ mod report_support;
 mod toolchain_support;
 
 mod axe;
+mod gallery;
 mod inspector;
 mod pages;
 mod reference;

@@ -75,7 +75,7 @@ fn keys_choose_failed_and_known() {
     assert_eq!(chromium.value(SHOWN).as_array().unwrap().len(), 14);
     chromium.tab_to("#show-all");
     chromium.press("ArrowRight", 0);
-    let failed = ["failed spoilt.jsonl", "could not be judged broken\\u{1b}[2J.jsonl", "failed step"];
+    let failed = ["failed spoilt.jsonl", "failed step", "could not be judged broken\\u{1b}[2J.jsonl"];
     assert_eq!(chromium.value(SHOWN), json!([failed, failed].concat()));
     chromium.press("ArrowRight", 0);
     let known = chromium.value(SHOWN);

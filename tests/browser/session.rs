@@ -166,6 +166,8 @@ fn download_has_the_bytes_of_the_file() {
     }); 0");
     // What is clicked is not in the page.
     chromium.value("HTMLAnchorElement.prototype.click = function () { window.named = this.download; }; 0");
+    chromium.tab_to(".actions summary");
+    chromium.press("Enter", 0);
     chromium.tab_to("#download");
     chromium.press("Enter", 0);
     assert_eq!(chromium.value("saved"), json!(file));

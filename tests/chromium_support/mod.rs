@@ -169,9 +169,14 @@ impl Chromium {
 
     /// Shows a page in a window of that width, `light` or `dark`.
     pub fn open(&mut self, html: &str, width: u64, scheme: &str) {
+        self.open_at(html, (width, 800), scheme);
+    }
+
+    /// Shows a page in a window of that width and height, `light` or `dark`.
+    pub fn open_at(&mut self, html: &str, size: (u64, u64), scheme: &str) {
         let file = self.folder.path().join("page.html");
         fs::write(&file, html).unwrap();
-        self.navigate(&format!("file://{}", file.display()), (width, 800), scheme);
+        self.navigate(&format!("file://{}", file.display()), size, scheme);
     }
 
     /// Shows the page of an address in a window of that width and height, `light` or `dark`.
@@ -219,6 +224,12 @@ impl Chromium {
     /// A picture of the window as a PNG, in base64.
     pub fn picture(&mut self) -> String {
         self.ask("Page.captureScreenshot", json!({ "format": "png" }))["data"].as_str().unwrap().to_owned()
+    }
+
+    /// A picture of the window as a WebP of moderate quality, in base64.
+    pub fn small_picture(&mut self) -> String {
+        let options = json!({ "format": "webp", "quality": 60 });
+        self.ask("Page.captureScreenshot", options)["data"].as_str().unwrap().to_owned()
     }
 
     /// What an expression comes to on the page.

@@ -81,6 +81,7 @@ impl Engine {
                     self.abort_queued_shells();
                 }
                 self.abort_queued_work();
+                self.abandon_host_navigation();
                 self.abort_prompts();
                 self.abort_chain();
                 self.activity.compaction_mut().into_iter().for_each(Compaction::abort_what_follows);
@@ -123,6 +124,7 @@ impl Engine {
             }
             RpcCommand::GetEntries(it) => self.list_entries(it),
             RpcCommand::GetTree(_) => self.list_tree(id),
+            RpcCommand::NavigateTree(it) => self.navigate(it),
             RpcCommand::ClearQueue(_) => self.clear_queue(id),
             RpcCommand::GetAvailableThinkingLevels(_) => {
                 let data = ThinkingLevelList { levels: self.models.choice().levels.clone() };

@@ -366,6 +366,7 @@ impl Engine {
         !self.is_working()
             && self.requests.shells.is_empty()
             && !self.requests.logins.has_outstanding()
+            && !self.has_host_navigation()
             && !waits
             && !self.store.is_writing()
             && self.backlog.behind_disk.is_empty()

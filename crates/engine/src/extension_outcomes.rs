@@ -248,8 +248,8 @@ impl Engine {
             Hook::SessionBeforeCompact { is_cancelled, compaction, focus, .. } => {
                 self.on_compaction_hooked(id, focus.as_deref(), is_cancelled, compaction);
             }
-            Hook::SessionBeforeTree { event, is_cancelled, summary, action } => {
-                self.on_navigation_hooked(id, action, event, is_cancelled, summary);
+            Hook::SessionBeforeTree { event, is_cancelled, summary, navigation } => {
+                self.on_navigation_hooked(id, navigation, event, is_cancelled, summary);
             }
             Hook::PrepareArguments { event, failure, at } => self.on_call_prepared(at, event.input, failure),
             Hook::ToolCall { event, is_changed, veto, at } => {
@@ -299,7 +299,7 @@ impl Engine {
                 self.perform_after_run(*next);
             }
             Hook::SessionCompact { .. } => self.finish_compaction(),
-            Hook::SessionTree { action, .. } => self.end_navigation(action),
+            Hook::SessionTree { navigation, .. } => self.on_branch_notified(navigation),
             Hook::SessionStart { then: SessionStartContinuation::Nothing, .. }
             | Hook::ModelSelect { .. }
             | Hook::ThinkingLevelSelect { .. }

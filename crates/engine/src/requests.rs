@@ -6,7 +6,9 @@
 use crate::{
     actions::task::ActionTasks, io::CallId, prompt::Expansion, run::partial_message::PartialMessage,
 };
-use pi_rpc_protocol::{ContinueSessionCommand, RequestId, RpcSuccess, SetModelCommand, SwitchSessionCommand};
+use pi_rpc_protocol::{
+    ContinueSessionCommand, RequestId, RpcSuccess, SetModelCommand, SwitchSessionCommand, TreeNavigation,
+};
 use pi_rpc_session::BranchPreparation;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -31,6 +33,33 @@ pub struct Requests {
     pub files: FileRequests,
     /// Outstanding logins and logouts.
     pub logins: LoginRequests,
+    /// Outstanding navigations to other branches of the session.
+    pub navigations: BTreeMap<CallId, Navigation>,
+}
+
+/// A navigation to another branch of the session.
+#[derive(Debug)]
+pub struct Navigation {
+    /// The id of its `navigate_tree` command.
+    pub id: Option<RequestId>,
+    /// The id of the chosen entry.
+    pub target: String,
+    /// The label for the summary or the entry, once extensions have decided.
+    pub label: Option<String>,
+    pub stage: NavigationStage,
+}
+
+/// How far a navigation is.
+#[derive(Debug)]
+pub enum NavigationStage {
+    /// No hook or summary is outstanding.
+    Between,
+    /// Extensions may cancel it, by this hook.
+    Hooked(CallId),
+    /// A model summarises the branch that is left.
+    Summarising,
+    /// The leaf has moved; this is the outcome.
+    Moved(Box<TreeNavigation>),
 }
 
 /// Outstanding logins, logouts and lists of them.

@@ -22,6 +22,7 @@ impl Engine {
         self.close_all_dialogs();
         // The host, which would open the page, is gone.
         self.cancel_login();
+        self.abandon_host_navigation();
         let text = errors::host_gone(self.dialect.base());
         for call in std::mem::take(&mut self.requests.host_tools).into_values() {
             self.tool_end(call, error_result(&text), true);
@@ -54,6 +55,7 @@ impl Engine {
         self.abort_work();
         self.cancel_shells();
         self.cancel_login();
+        self.abandon_host_navigation();
         // Held lines of the host are dropped; extensions still get responses to their actions.
         for input in held {
             if matches!(
@@ -108,6 +110,7 @@ impl Engine {
         if !self.activity.lifecycle().is_exited() {
             self.activity.move_lifecycle(LifecycleEvent::Exited);
             self.requests.actions = ActionTasks::default();
+            self.requests.navigations.clear();
             self.with_extensions(|host, context| {
                 host.end_requests_and_actions(context);
             });

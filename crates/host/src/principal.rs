@@ -61,7 +61,11 @@ pub struct SessionFacts<'s> {
 /// Whether a command makes the session call a model, which costs money.
 pub const fn calls_model(command: &RpcCommand) -> bool {
     use RpcCommand as It;
-    matches!(command, It::Prompt(_) | It::Steer(_) | It::FollowUp(_) | It::AbortAndPrompt(_) | It::Compact(_))
+    match command {
+        It::Prompt(_) | It::Steer(_) | It::FollowUp(_) | It::AbortAndPrompt(_) | It::Compact(_) => true,
+        It::NavigateTree(it) => matches!(it.summarize, Some(true)),
+        _ => false,
+    }
 }
 
 /// Whether a command counts as one of a minute: a client that has sent too much can still stop what that has set off.
@@ -261,7 +265,7 @@ impl Principal {
                 _ => {}
             }
         }
-        let calls_tools = is_run && !matches!(command, RpcCommand::Compact(_));
+        let calls_tools = is_run && !matches!(command, RpcCommand::Compact(_) | RpcCommand::NavigateTree(_));
         if calls_tools && session.connects_mcp && !limits.allows_mcp() {
             let text = format!("{kind}: the session connects MCP servers, which the token forbids (`mcp`)");
             return Err(HostError::Forbidden(MultiSessionErrorCode::ForbiddenTool, text));
@@ -339,6 +343,13 @@ mod tests {
             assert_eq!(Principal::check_name(name), Err(format!("name: {reason}")));
         }
         assert!(Principal::check_name(&hash).unwrap_err().contains("a token without a name"));
+    }
+
+    #[test]
+    fn summary_of_branch_calls_a_model() {
+        let calls = |line: &str| calls_model(&serde_json::from_str(line).unwrap());
+        assert!(calls(r#"{"type":"navigate_tree","targetId":"a","summarize":true}"#));
+        assert!(!calls(r#"{"type":"navigate_tree","targetId":"a"}"#));
     }
 
     #[test]

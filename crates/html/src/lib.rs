@@ -6,7 +6,8 @@
 //! style and script by their hashes. This crate does no IO and knows nothing of a page's body.
 //!
 //! - [`head`]: the `head` of a page. Where the page has a script, its text has to be given as it stands in the page.
-//! - [`BASE_STYLE`]: the style that the pages share, and [`COLOURS`] of it.
+//! - [`SHARED_STYLE`]: the style that all pages share, the inspector too; [`BASE_STYLE`]: that of documents, which includes it.
+//! - [`COPY_SCRIPT`]: buttons that copy a text.
 //!
 //! ```
 //! use maud::{DOCTYPE, html};
@@ -28,11 +29,14 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use maud::{Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
-/// The style that the pages share: colours in light and dark, letters, focus, buttons.
-pub const BASE_STYLE: &str = concat!(include_str!("colours.css"), include_str!("base.css"));
+/// The style that all pages share: colours in light and dark, fonts, focus, and classes such as `bad`.
+pub const SHARED_STYLE: &str = include_str!("shared.css");
 
-/// The part of it that has the colours and the fonts, for a page with a layout of its own.
-pub const COLOURS: &str = include_str!("colours.css");
+/// The style that documents share: [`SHARED_STYLE`], letters, buttons, lists of facts.
+pub const BASE_STYLE: &str = concat!(include_str!("shared.css"), include_str!("base.css"));
+
+/// The beginning of a page's script: `copyButton`, which needs a `say` of the page.
+pub const COPY_SCRIPT: &str = include_str!("copy.js");
 
 /// The `head` of a page with that style. `script`: what the page carries further down and may run; without it nothing
 /// does.

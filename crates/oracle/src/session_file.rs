@@ -35,6 +35,8 @@ pub struct SessionFileCheck {
     processes: u64,
     /// Whether a command has changed the model or the thinking level.
     has_changed_models: bool,
+    /// Whether a session has continued on another branch.
+    has_branched: bool,
     /// The latest compactions that frames have told.
     compactions: VecDeque<ToldCompaction>,
     session: Session,
@@ -196,6 +198,7 @@ impl SessionFileCheck {
                     (self.session.model, self.session.level) = (None, None);
                 }
                 Success::GetSessionStats(it) => self.session.id = Some(it.data.session_id.clone()),
+                Success::NavigateTree(it) => self.has_branched |= !it.data.cancelled,
                 success if success.command().replaces_session() => self.request_session_change(),
                 _ => {}
             },
@@ -286,7 +289,7 @@ impl SessionFileCheck {
                 )
             ),
         };
-        if !lines.iter().all(is_plain) {
+        if self.has_branched || !lines.iter().all(is_plain) {
             return;
         }
         for (place, pair) in lines.windows(2).enumerate().skip(1) {

@@ -7,17 +7,20 @@ use super::kinds::Kinds;
 /// Renders the filter by kind, and the buttons for the whole page.
 pub(super) fn actions(has_file: bool) -> Markup {
     html! {
-        div.actions hidden {
-            fieldset.kinds {
-                legend { "Show" }
-                @for (_, name, words) in Kinds::ALL {
-                    label { input type="checkbox" name="kind" value=(name) checked; (words) }
+        details.actions hidden {
+            summary { @if has_file { "Filter, fold, download" } @else { "Filter and fold" } }
+            div.choices {
+                fieldset.kinds {
+                    legend { "Show" }
+                    @for (_, name, words) in Kinds::ALL {
+                        label { input type="checkbox" name="kind" value=(name) checked; (words) }
+                    }
                 }
-            }
-            div.buttons {
-                button #unfold type="button" { "Unfold all" } " "
-                button #fold type="button" { "Fold all" }
-                @if has_file { " " button #download type="button" { "Download JSONL" } }
+                div.buttons {
+                    button #unfold type="button" { "Unfold all" } " "
+                    button #fold type="button" { "Fold all" }
+                    @if has_file { " " button #download type="button" { "Download JSONL" } }
+                }
             }
         }
     }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
-use pi_rpc_html::{BASE_STYLE, head};
+use pi_rpc_html::{BASE_STYLE, COPY_SCRIPT, head};
 use pi_rpc_protocol::AgentMessage;
-use pi_rpc_session::totals;
+use pi_rpc_session::{time::day, totals};
 
 use super::{
     controls::{actions, search},
     embedded_file::embedded_file,
     entry::entry,
-    figures::{count, count_of, dollars, time, token_counts},
+    figures::{count, count_of, day_and_time, day_heading, dollars, token_counts},
     input::{Body, Page},
     kinds::Kinds,
     navigation::{branch_name, branches, navigation},
@@ -32,7 +32,8 @@ pub(super) fn document(page: &Page) -> String {
     let mut text = String::new();
     DOCTYPE.render_to(&mut text);
     text.push_str("<html lang=\"en\">");
-    head(&visible_plain_text(&view.title()), &[BASE_STYLE, STYLE].concat(), Some(SCRIPT))
+    let script = [COPY_SCRIPT, SCRIPT].concat();
+    head(&visible_plain_text(&view.title()), &[BASE_STYLE, STYLE].concat(), Some(&script))
         .render_to(&mut text);
     text.push_str("<body>");
     top(&view).render_to(&mut text);
@@ -48,7 +49,7 @@ pub(super) fn document(page: &Page) -> String {
     html! {
         footer { p { "Written by " (VisibleText(&page.written_by)) ". Times are UTC." } }
         @if !page.file.is_empty() { (embedded_file(&page.file, &page.session)) }
-        script { (PreEscaped(SCRIPT)) }
+        script { (PreEscaped(&script)) }
     }
     .render_to(&mut text);
     text.push_str("</body></html>\n");
@@ -61,8 +62,8 @@ fn top(view: &PageView<'_>) -> Markup {
         a.skip href="#main" { "Skip to the conversation" }
         header.top {
             h1 { bdi { (VisibleText(&view.title())) } }
-            dl.key-facts { (facts(page)) }
-            @if let Some(instructions) = &page.instructions {
+            (facts(page))
+            @if let Some(instructions) = page.instructions.as_ref().filter(|_| !has_system_message(page)) {
                 details { summary { "Instructions of the model" } div.said { (VisibleText(instructions)) } }
             }
             (actions(!page.file.is_empty()))
@@ -70,7 +71,14 @@ fn top(view: &PageView<'_>) -> Markup {
     }
 }
 
-/// Totals of the session, over all branches.
+/// Whether the conversation itself shows the instructions of the model.
+fn has_system_message(page: &Page) -> bool {
+    let is_system =
+        |body: &Body| matches!(body, Body::Message(it) if matches!(**it, AgentMessage::System(_)));
+    page.entries.iter().any(|entry| is_system(&entry.body))
+}
+
+/// Totals of the session, over all branches: the most important in a line, which unfolds to all.
 fn facts(page: &Page) -> Markup {
     let messages: Vec<Arc<AgentMessage>> = page
         .entries
@@ -90,22 +98,26 @@ fn facts(page: &Page) -> Markup {
         .collect();
     let tokens = &totals.tokens;
     html! {
-        div { dt { "Session" } dd { bdi { (VisibleText(&page.session)) } } }
-        div { dt { "Directory" } dd { bdi { (VisibleText(&page.cwd)) } } }
-        @if let Some(created) = page.created { div { dt { "Begun" } dd { (time(created)) } } }
-        @if !models.is_empty() {
-            div { dt { @if models.len() == 1 { "Model" } @else { "Models" } } dd {
-                @for (at, model) in models.iter().enumerate() { @if at > 0 { ", " } bdi { (VisibleText(model)) } }
-            } }
+        details.facts {
+            summary {
+                (count_of(totals.user, "prompt", "prompts")) ", " (count_of(totals.calls, "tool call", "tool calls"))
+                ", " (dollars(totals.cost))
+            }
+            dl.key-facts {
+                div { dt { "Session" } dd { bdi { (VisibleText(&page.session)) } } }
+                div { dt { "Directory" } dd { bdi { (VisibleText(&page.cwd)) } } }
+                @if let Some(created) = page.created { div { dt { "Begun" } dd { (day_and_time(created)) } } }
+                @if !models.is_empty() {
+                    div { dt { @if models.len() == 1 { "Model" } @else { "Models" } } dd {
+                        @for (at, model) in models.iter().enumerate() { @if at > 0 { ", " } bdi { (VisibleText(model)) } }
+                    } }
+                }
+                div { dt { "Messages" } dd { (count(totals.all)) ", " (count_of(totals.assistant, "answer", "answers")) } }
+                div { dt { "Tokens" } dd {
+                    (token_counts(tokens.input, tokens.cache_read, tokens.cache_write, tokens.output))
+                } }
+            }
         }
-        div { dt { "Messages" } dd {
-            (count(totals.all)) ": " (count_of(totals.user, "prompt", "prompts")) ", "
-            (count_of(totals.assistant, "answer", "answers")) ", " (count_of(totals.calls, "tool call", "tool calls"))
-        } }
-        div { dt { "Tokens" } dd {
-            (token_counts(tokens.input, tokens.cache_read, tokens.cache_write, tokens.output))
-        } }
-        div { dt { "Cost" } dd { (dollars(totals.cost)) } }
     }
 }
 
@@ -148,8 +160,17 @@ fn branch(view: &PageView<'_>, number: usize, parts: &mut PartWriter, text: &mut
 fn segment(view: &PageView<'_>, number: usize, parts: &mut PartWriter, text: &mut String) {
     let entries = &view.layout.segments[number].entries;
     let results = Results::of(view, entries);
+    let mut shown_day = None;
     for (place, &at) in entries.iter().enumerate() {
-        parts.add(Kinds::of(&view.page.entries[at].body), &entry(view, at, &results).0, text);
+        let mut markup = entry(view, at, &results).0;
+        let time = view.page.entries[at].at;
+        let of_day =
+            Some(day(time)).filter(|day| time > 0 && !markup.is_empty() && shown_day.as_ref() != Some(day));
+        if of_day.is_some() {
+            markup.insert_str(0, &day_heading(time).0);
+            shown_day = of_day;
+        }
+        parts.add(Kinds::of(&view.page.entries[at].body), &markup, text);
         if !view.layout.branching_after(Some(at)).is_empty() {
             parts.fork(at, &branches(view, at, entries.get(place + 1).copied()).0, text);
         }

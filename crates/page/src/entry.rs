@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use pi_rpc_protocol::{AgentMessage, AssistantMessage, SystemContent, SystemMessage};
 
 use super::{
-    figures::{count, time},
+    figures::{count, count_of, time},
     input::Body,
     kinds::Kinds,
     message::{answer, extension_message, files, prompt_content, summary},
@@ -119,21 +119,31 @@ fn assistant(view: &PageView<'_>, number: usize, message: &AssistantMessage, res
     article(view, number, "assistant", &who, &body)
 }
 
-/// Renders a system message: its sections, and the tools that it adds and removes.
+/// Renders a system message, folded: its sections, and the tools that it adds and removes.
 fn system(message: &SystemMessage) -> Markup {
     let sections = || message.sections.iter().flatten();
     let added = || message.tools_added.iter().flatten().map(|tool| &tool.name);
     let removed = || message.tools_removed.iter().flatten().map(|tool| &tool.name);
+    let gist = [
+        (sections().count(), "section", "sections"),
+        (added().count(), "tool", "tools"),
+        (removed().count(), "tool taken away", "tools taken away"),
+    ];
+    let counts = gist.iter().filter(|(number, ..)| *number > 0);
+    let counts: Vec<String> = counts.map(|(number, one, many)| count_of(*number as u64, one, many)).collect();
     html! {
-        @match &message.content {
-            SystemContent::Text(text) => @if !text.is_empty() { pre { (VisibleText(text)) } },
-            SystemContent::Blocks(blocks) => @for block in blocks { pre { (VisibleText(&block.text)) } },
+        details {
+            summary { @if counts.is_empty() { "Text" } @else { (counts.join(", ")) } }
+            @match &message.content {
+                SystemContent::Text(text) => @if !text.is_empty() { pre { (VisibleText(text)) } },
+                SystemContent::Blocks(blocks) => @for block in blocks { pre { (VisibleText(&block.text)) } },
+            }
+            @for (name, text) in sections() {
+                details { summary { bdi { (VisibleText(name)) } } pre { @if let Some(text) = text { (VisibleText(text)) } } }
+            }
+            @if added().next().is_some() { p.note { "Tools: " @for name in added() { code { (VisibleText(name)) } " " } } }
+            @if removed().next().is_some() { p.note { "No longer: " @for name in removed() { code { (VisibleText(name)) } " " } } }
         }
-        @for (name, text) in sections() {
-            details { summary { bdi { (VisibleText(name)) } } pre { @if let Some(text) = text { (VisibleText(text)) } } }
-        }
-        @if added().next().is_some() { p.note { "Tools: " @for name in added() { code { (VisibleText(name)) } " " } } }
-        @if removed().next().is_some() { p.note { "No longer: " @for name in removed() { code { (VisibleText(name)) } " " } } }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use pi_rpc_session::time::iso;
+use pi_rpc_session::time::{day, iso};
 
 /// Formats a count with its thousands apart.
 pub(super) fn count(number: u64) -> String {
@@ -34,13 +34,57 @@ pub(super) fn dollars(amount: f64) -> String {
     if amount.abs() >= 1.0 { format!("${amount:.2}") } else { format!("${amount:.4}") }
 }
 
-/// Renders a time in UTC, to the second.
+/// Renders the time of a day in UTC, to the second. The day stands above, see [`day_heading`].
 pub(super) fn time(milliseconds: u64) -> Markup {
     let at = iso(milliseconds);
-    let (date, time) = at.split_once('T').unwrap_or_default();
+    let (_, time) = at.split_once('T').unwrap_or_default();
     let time = time.split('.').next().unwrap_or_default();
-    html! { time datetime=(at) { (date) " " (time) } }
+    html! { time datetime=(at) { (time) " UTC" } }
 }
+
+/// Renders a day and a time in UTC, to the minute.
+pub(super) fn day_and_time(milliseconds: u64) -> Markup {
+    let at = iso(milliseconds);
+    let time = at.split_once('T').map_or("", |(_, time)| time.get(..5).unwrap_or_default());
+    html! { time datetime=(at) { (long_day(milliseconds)) ", " (time) " UTC" } }
+}
+
+/// Renders the day that the entries below are of.
+pub(super) fn day_heading(milliseconds: u64) -> Markup {
+    html! { p.day { time datetime=(day(milliseconds)) { (long_day(milliseconds)) } } }
+}
+
+/// Formats a day in UTC: `Monday, 5 January 2026`.
+fn long_day(milliseconds: u64) -> String {
+    let date = day(milliseconds);
+    let mut parts = date.split('-').filter_map(|part| part.parse::<usize>().ok());
+    let (Some(year), Some(month), Some(day)) = (parts.next(), parts.next(), parts.next()) else {
+        return date;
+    };
+    let (Some(month), Ok(days)) = (MONTHS.get(month - 1), usize::try_from(milliseconds / DAY_MS)) else {
+        return date;
+    };
+    // The first day of all was a Thursday.
+    format!("{}, {day} {month} {year}", WEEKDAYS[(days + 3) % WEEKDAYS.len()])
+}
+
+/// The milliseconds of a day.
+const DAY_MS: u64 = 86_400_000;
+const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 
 #[cfg(test)]
 mod tests {
@@ -55,9 +99,22 @@ mod tests {
 
     #[test]
     fn a_time_is_in_utc() {
+        let at = 1_767_607_200_500;
         assert_eq!(
-            time(1_767_607_200_500).into_string(),
-            "<time datetime=\"2026-01-05T10:00:00.500Z\">2026-01-05 10:00:00</time>"
+            [time(at), day_and_time(at), day_heading(at)].map(Markup::into_string),
+            [
+                "<time datetime=\"2026-01-05T10:00:00.500Z\">10:00:00 UTC</time>",
+                "<time datetime=\"2026-01-05T10:00:00.500Z\">Monday, 5 January 2026, 10:00 UTC</time>",
+                "<p class=\"day\"><time datetime=\"2026-01-05\">Monday, 5 January 2026</time></p>",
+            ]
         );
+    }
+
+    #[test]
+    fn day_has_its_weekday() {
+        let of = |iso: &str| long_day(pi_rpc_session::time::millis(iso));
+        assert_eq!(of("1970-01-01T00:00:00Z"), "Thursday, 1 January 1970");
+        assert_eq!(of("2024-02-29T23:59:59Z"), "Thursday, 29 February 2024");
+        assert_eq!(of("2026-11-30T00:00:00Z"), "Monday, 30 November 2026");
     }
 }

@@ -1,4 +1,3 @@
-"use strict";
 // Comfort only: without it the page reads the same, every branch below the conversation, and everything opens by hand.
 const main = document.getElementById("main");
 const contents = document.querySelector("nav details");
@@ -225,35 +224,6 @@ const written = (entry) => {
   const other = message.summary ?? message.command ?? message.code;
   return texts.filter(Boolean).join("\n\n") || other || JSON.stringify(entry, null, 2);
 };
-const copy = async (text) => {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  // Pages without TLS from elsewhere have no clipboard but this.
-  const area = document.createElement("textarea");
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  const isDone = document.execCommand("copy");
-  area.remove();
-  if (!isDone) throw new Error("no clipboard");
-};
-const copyButton = (name, label, text) => {
-  const button = document.createElement("button");
-  Object.assign(button, { type: "button", className: "copy", textContent: name });
-  button.setAttribute("aria-label", label);
-  button.addEventListener("click", async () => {
-    let words;
-    try {
-      await copy(await text());
-      words = "Copied";
-    } catch {
-      words = "Not copied";
-    }
-    button.textContent = words;
-    say(words);
-    setTimeout(() => (button.textContent = name), 2000);
-  });
-  return button;
-};
 const addCopyButtons = (part) => {
   for (const pre of part.querySelectorAll("pre")) {
     const code = pre.querySelector("code") ?? pre;
@@ -281,10 +251,11 @@ for (const part of parts) {
   }
 }
 showWay(sections[0]);
-document.querySelector(".actions").hidden = false;
+const actions = document.querySelector(".actions");
+actions.hidden = false;
 search.hidden = false;
-// Where there is room beside the conversation, its contents are open.
-contents.open = matchMedia("(min-width: 64rem)").matches;
+// Where there is room beside the conversation, what is above and beside it is open; on a phone it begins on the first screen.
+for (const details of [contents, actions, document.querySelector(".facts")]) details.open = matchMedia("(min-width: 64rem)").matches;
 
 for (const [id, isOpen] of [["unfold", true], ["fold", false]]) {
   document.getElementById(id).addEventListener("click", () => {

@@ -7,7 +7,8 @@
 pub const HELP: &str = "\
 Dialect and mode:
   --dialect <D>                Speak pi (0.52 to 0.57), pi@0.58, pi@0.58.4, pi@0.73, pi-1@1.5, pi-1 (1.6), pi-1@login,
-                               xcsh, omp (18.2) or omp@18.3 (PI_RPC_DIALECT, else the name of the binary, else pi-1)
+                               pi-1@navigation (navigate_tree), xcsh, omp (18.2) or omp@18.3 (PI_RPC_DIALECT, else the
+                               name of the binary, else pi-1)
   --wire-login                 Let the host log its user in and out: get_login_providers, login, abort_login, logout
                                (only with pi-1; same as --dialect pi-1@login)
   --mode <MODE>                Serve the protocol (rpc), or run the prompts of the command line, print the last

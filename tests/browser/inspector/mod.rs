@@ -7,6 +7,6 @@ mod frames;
 mod hostile;
 mod moments;
 mod pictures;
-mod sample;
+pub mod sample;
 mod sources;
-mod support;
+pub mod support;

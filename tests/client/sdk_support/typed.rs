@@ -21,7 +21,8 @@ pub async fn call(client: &Client, command: RpcCommand) -> Result<Value, Error> 
         SetModel CycleModel GetAvailableModels SetThinkingLevel CycleThinkingLevel SetSteeringMode SetFollowUpMode
         SetInterruptMode Compact SetAutoCompaction SetAutoRetry AbortRetry Bash AbortBash GetSessionStats ExportHtml
         SwitchSession Fork Branch GetForkMessages GetBranchMessages GetLastAssistantText SetSessionName GetMessages
-        GetCommands ClearQueue GetAvailableThinkingLevels Clone GetEntries GetTree GetLoginProviders Login AbortLogin Logout
+        GetCommands ClearQueue GetAvailableThinkingLevels Clone GetEntries GetTree NavigateTree GetLoginProviders Login
+        AbortLogin Logout
         NegotiateProtocol Handoff GetMessagesPage GetAvailableCommands SetHostUriSchemes SetSubagentSubscription GetSubagents
         GetSubagentMessages SetFastMode OpenSession SetEventFilter
     ))

@@ -1,18 +1,18 @@
-//! Navigation to another branch of the session, for actions of extensions.
+//! Navigation to another branch of the session, for `navigate_tree` of the host and of extensions.
 //!
 //! ```text
 //! nothing goes on? ─→ session_before_tree hook ─→ a summary of what is left behind? ─→ the leaf moves, and is stored
 //!                                                                                   └→ session_tree hook ─→ response
 //! ```
 //!
-//! Until the leaf moves, a run or another session that begins puts an end to it. Source: pi source.
+//! Until the leaf moves, a run, a compaction or another session that begins gives it up; that of a host is also given up by
+//! `abort` and at the end of the input. Source: pi source; own for the command of the host.
 
 use crate::{
-    actions::task::{ActionTask, Navigation, NavigationStage},
     core::Engine,
     extensions::hook::Hook,
     io::CallId,
-    requests::ModelContinuation,
+    requests::{ModelContinuation, Navigation, NavigationStage},
     run::{
         partial_message::{PartialMessage, has_failed},
         summarize::{calls_tool, text_of},
@@ -20,11 +20,12 @@ use crate::{
     store::{Appended, after_append::AfterAppend},
 };
 use pi_rpc_protocol::{
-    BeforeTreeHook, DialectBranchSummaryFrom, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf,
-    HookSummary, JsonObject, TreeHook, Usage, errors, texts,
+    BeforeTreeHook, DialectBranchSummaryFrom, DialectExtensionApi, ExtensionSetLeaf, HookSummary, JsonObject,
+    NavigateTreeCommand, NavigateTreeResponse, RpcCommandKind, TreeHook, TreeNavigation, Usage, errors,
+    texts,
 };
 use pi_rpc_session::{BranchPreparation, Entry, NewEntry, compaction::TouchedFiles};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A summary of the branch that is left.
 struct BranchSummaryText {
@@ -36,27 +37,23 @@ struct BranchSummaryText {
 
 impl Engine {
     /// Serves `navigate_tree`: sends the hook, if nothing is under way.
-    pub(crate) fn navigate(&mut self, process: CallId, wanted: ExtensionNavigateTree) {
-        let base = self.dialect.base();
-        let id = Some(wanted.id.clone());
-        if let Some(text) = self.navigation_refusal() {
-            return self.respond(process, id, Err(text));
-        }
+    pub(crate) fn navigate(&mut self, wanted: NavigateTreeCommand) {
         let tree = self.store.session.tree();
         let old_leaf_id = tree.leaf_id().map(ToString::to_string);
+        let is_known = tree.get(&wanted.target_id).is_some();
+        if let Some(text) = self.navigation_refusal() {
+            return self.handler_failed(wanted.id, RpcCommandKind::NavigateTree, text);
+        }
         if old_leaf_id.as_ref() == Some(&wanted.target_id) {
-            return self.respond(process, id, Ok(Some(json!({ "cancelled": false }))));
+            return self.succeed(NavigateTreeResponse { id: wanted.id, data: outcome(false, None) });
         }
-        if tree.get(&wanted.target_id).is_none() {
-            let text = errors::no_such_entry(base, &wanted.target_id);
-            return self.respond(process, id, Err(text));
+        if !is_known {
+            let text = errors::no_such_entry(self.dialect.base(), &wanted.target_id);
+            return self.handler_failed(wanted.id, RpcCommandKind::NavigateTree, text);
         }
-        let navigation = Navigation { requested: wanted.clone(), stage: NavigationStage::Between };
-        let call = self.open_task(process, id, ActionTask::Navigation(Box::new(navigation)));
-        let tree = self.store.session.tree();
-        let left = tree.abandoned_entries(&wanted.target_id);
+        let left = self.store.session.tree().abandoned_entries(&wanted.target_id);
         let event = BeforeTreeHook {
-            target_id: wanted.target_id,
+            target_id: wanted.target_id.clone(),
             old_leaf_id,
             common_ancestor_id: left.common.map(ToString::to_string),
             entries_to_summarize: left.entries.iter().filter_map(|entry| object(entry)).collect(),
@@ -65,11 +62,17 @@ impl Engine {
             replace_instructions: wanted.replace_instructions,
             label: wanted.label,
         };
-        let hook = self.ids.call();
-        self.set_stage(call, NavigationStage::Hooked(hook));
+        let (call, hook) = (self.ids.call(), self.ids.call());
+        let navigation = Navigation {
+            id: wanted.id,
+            target: wanted.target_id,
+            label: None,
+            stage: NavigationStage::Hooked(hook),
+        };
+        self.requests.navigations.insert(call, navigation);
         self.send_hook_as(
             hook,
-            Hook::SessionBeforeTree { event, is_cancelled: false, summary: None, action: call },
+            Hook::SessionBeforeTree { event, is_cancelled: false, summary: None, navigation: call },
         );
     }
 
@@ -93,8 +96,8 @@ impl Engine {
         if in_run {
             return Some(errors::navigation_in_run(base));
         }
-        let moves = |task: &ActionTask| matches!(task, ActionTask::Navigation(it) if !matches!(it.stage, NavigationStage::Moved(_)));
-        let is_navigating = self.requests.actions.0.values().any(moves);
+        let has_moved = |it: &Navigation| matches!(it.stage, NavigationStage::Moved(_));
+        let is_navigating = !self.requests.navigations.values().all(has_moved);
         (is_navigating || self.activity.compaction().is_some()).then(|| errors::navigation_busy(base))
     }
 
@@ -107,18 +110,18 @@ impl Engine {
         is_cancelled: bool,
         summary: Option<HookSummary>,
     ) {
-        let awaits = |it: &mut Navigation| matches!(it.stage, NavigationStage::Hooked(own) if own == hook);
-        if !self.requests.actions.navigation(call).is_some_and(awaits) {
+        let awaits = |it: &Navigation| matches!(it.stage, NavigationStage::Hooked(own) if own == hook);
+        if !self.requests.navigations.get(&call).is_some_and(awaits) {
             return;
         }
         if is_cancelled {
-            return self.end_action(call, Ok(Some(json!({ "cancelled": true }))));
+            return self.end_navigation(call, outcome(true, None));
         }
         let BeforeTreeHook { custom_instructions, replace_instructions, label, user_wants_summary, .. } =
             event;
         let instructions = custom_instructions.clone();
-        if let Some(navigation) = self.requests.actions.navigation(call) {
-            navigation.requested.label = label;
+        if let Some(navigation) = self.requests.navigations.get_mut(&call) {
+            navigation.label = label;
         }
         let made = summary.filter(|_| user_wants_summary).map(|made| BranchSummaryText {
             text: made.summary,
@@ -136,8 +139,7 @@ impl Engine {
 
     /// Requests a summary of the branch that is left.
     fn summarise_branch(&mut self, call: CallId, instructions: Option<&str>, replace: bool) {
-        let Some(navigation) = self.requests.actions.navigation(call) else { return };
-        let target = navigation.requested.target_id.clone();
+        let Some(target) = self.requests.navigations.get(&call).map(|it| it.target.clone()) else { return };
         let window = match self.limits_model().context_window {
             0 => UNKNOWN_WINDOW,
             window => window,
@@ -148,7 +150,7 @@ impl Engine {
         }
         let branch = BranchPreparation::new(&left, window.saturating_sub(self.modes.branch_reserve).max(1));
         if let Some(text) = self.models.choice().unusable.clone() {
-            return self.end_action(call, Err(text));
+            return self.fail_navigation(call, text);
         }
         match branch.request(instructions, replace) {
             Some(request) => {
@@ -187,10 +189,10 @@ impl Engine {
             false => self.summary_fault(&answer, &text).filter(|_| !calls_tool(&answer)),
         };
         if let Some(reason) = fault {
-            return self.end_action(call, Err(errors::branch_summary_failed(base, &reason)));
+            return self.fail_navigation(call, errors::branch_summary_failed(base, &reason));
         }
         if calls_tool(&answer) {
-            return self.end_action(call, Err(errors::branch_summary_called(base)));
+            return self.fail_navigation(call, errors::branch_summary_called(base));
         }
         let text = branch.summary(&text, self.dialect.record().compaction.list_lines);
         let details = serde_json::to_value(branch.files.details()).ok();
@@ -200,15 +202,15 @@ impl Engine {
 
     /// Moves the leaf; extensions are notified once that is persisted.
     fn move_leaf(&mut self, call: CallId, summary: Option<BranchSummaryText>) {
-        let Some(navigation) = self.requests.actions.navigation(call) else { return };
-        let (target, label) = (navigation.requested.target_id.clone(), navigation.requested.label.clone());
+        let Some(navigation) = self.requests.navigations.get_mut(&call) else { return };
+        let (target, label) = (navigation.target.clone(), navigation.label.take());
         let before = self.store.session.clone();
         let old_leaf_id = before.tree().leaf_id().map(ToString::to_string);
-        let Some(chosen) = self.store.session.tree().navigation_target(&target) else { return };
-        if !self.store.session.continue_after(chosen.leaf.as_deref()) {
+        let chosen = self.store.session.tree().navigation_target(&target);
+        let Some(chosen) = chosen.filter(|it| self.store.session.continue_after(it.leaf.as_deref())) else {
             let text = errors::no_such_entry(self.dialect.base(), &target);
-            return self.end_action(call, Err(text));
-        }
+            return self.fail_navigation(call, text);
+        };
         let from_extension = summary.as_ref().map(|summary| summary.from_extension);
         let from = match self.dialect.record().branch_summary_from {
             DialectBranchSummaryFrom::OldLeaf => old_leaf_id.clone(),
@@ -228,21 +230,20 @@ impl Engine {
             self.append(NewEntry::Label { target, label: Some(label) });
         }
         let tree = self.store.session.tree();
-        let summary_entry = summary.as_deref().and_then(|id| tree.get(id)).and_then(object);
+        let written = summary.as_deref().and_then(|id| tree.get(id));
         let event = TreeHook {
             new_leaf_id: tree.leaf_id().map(ToString::to_string),
             old_leaf_id,
-            summary_entry: summary_entry.clone(),
+            summary_entry: written.and_then(object),
             from_extension: from_extension.filter(|_| summary.is_some()),
         };
-        let mut data = json!({ "cancelled": false });
-        if let Some(text) = chosen.text {
-            data["editorText"] = text.into();
-        }
-        if let Some(entry) = summary_entry {
-            data["summaryEntry"] = entry.into();
-        }
-        self.set_stage(call, NavigationStage::Moved(data));
+        let outcome = TreeNavigation {
+            cancelled: false,
+            aborted: None,
+            editor_text: chosen.text,
+            summary_entry: written.and_then(Entry::read),
+        };
+        self.set_stage(call, NavigationStage::Moved(Box::new(outcome)));
         let (event, before) = (Box::new(event), Box::new(before));
         self.store.after_append(AfterAppend::Navigation { call, event, before });
     }
@@ -252,24 +253,44 @@ impl Engine {
         self.store.session.rebuild();
         self.series.overflowed = false;
         self.restore();
-        self.send_hook(Hook::SessionTree { event, action: call });
+        self.send_hook(Hook::SessionTree { event, navigation: call });
     }
 
-    /// Extensions are notified of the new branch.
-    pub(crate) fn end_navigation(&mut self, call: CallId) {
-        if let Some(Navigation { stage: NavigationStage::Moved(data), .. }) =
-            self.requests.actions.navigation(call)
+    /// Responds, as extensions are notified of the new branch.
+    pub(crate) fn on_branch_notified(&mut self, call: CallId) {
+        if let Some(Navigation { stage: NavigationStage::Moved(outcome), .. }) =
+            self.requests.navigations.get(&call)
         {
-            let data = std::mem::take(data);
-            self.end_action(call, Ok(Some(data)));
+            let outcome = outcome.as_ref().clone();
+            self.end_navigation(call, outcome);
         }
     }
 
-    /// Cancels a navigation whose leaf has not moved: other work begins on the session.
+    /// Gives up each navigation whose leaf has not moved: other work begins on the session.
     pub(crate) fn abandon_navigation(&mut self) {
-        let calls: Vec<CallId> = self.requests.actions.0.keys().copied().collect();
+        self.abandon_navigations(|_, _| true);
+    }
+
+    /// Gives up the navigation of the host if its leaf has not moved.
+    pub(crate) fn abandon_host_navigation(&mut self) {
+        self.abandon_navigations(Self::is_of_host);
+    }
+
+    /// Whether a navigation of the host is outstanding.
+    pub(crate) fn has_host_navigation(&self) -> bool {
+        self.requests.navigations.values().any(|navigation| self.is_of_host(navigation))
+    }
+
+    /// Whether the host has requested a navigation, not an extension.
+    fn is_of_host(&self, navigation: &Navigation) -> bool {
+        self.requests.actions.command(navigation.id.as_ref()).is_none()
+    }
+
+    fn abandon_navigations(&mut self, is_meant: impl Fn(&Self, &Navigation) -> bool) {
+        let calls: Vec<CallId> = self.requests.navigations.keys().copied().collect();
         for call in calls {
-            match self.requests.actions.navigation(call).map(|navigation| &navigation.stage) {
+            let meant = self.requests.navigations.get(&call).filter(|navigation| is_meant(self, navigation));
+            match meant.map(|navigation| &navigation.stage) {
                 Some(NavigationStage::Hooked(hook)) => {
                     let hook = *hook;
                     self.cancel_hook(hook);
@@ -277,12 +298,26 @@ impl Engine {
                 Some(NavigationStage::Summarising) => drop(self.cancel_model(call)),
                 Some(NavigationStage::Between | NavigationStage::Moved(_)) | None => continue,
             }
-            self.end_action(call, Ok(Some(json!({ "cancelled": true, "aborted": true }))));
+            self.end_navigation(call, outcome(true, Some(true)));
+        }
+    }
+
+    /// Responds to the command, or to the action that it was served for, with the outcome.
+    fn end_navigation(&mut self, call: CallId, data: TreeNavigation) {
+        if let Some(Navigation { id, .. }) = self.requests.navigations.remove(&call) {
+            self.succeed(NavigateTreeResponse { id, data });
+        }
+    }
+
+    /// Fails the command, or the action that it was served for.
+    pub(crate) fn fail_navigation(&mut self, call: CallId, text: String) {
+        if let Some(Navigation { id, .. }) = self.requests.navigations.remove(&call) {
+            self.handler_failed(id, RpcCommandKind::NavigateTree, text);
         }
     }
 
     fn set_stage(&mut self, call: CallId, stage: NavigationStage) {
-        if let Some(navigation) = self.requests.actions.navigation(call) {
+        if let Some(navigation) = self.requests.navigations.get_mut(&call) {
             navigation.stage = stage;
         }
     }
@@ -294,4 +329,9 @@ const UNKNOWN_WINDOW: u64 = 128_000;
 /// An entry as it is kept.
 fn object(entry: &Entry) -> Option<JsonObject> {
     serde_json::from_slice(entry.line()).ok()
+}
+
+/// The outcome of a navigation that has moved nothing.
+const fn outcome(cancelled: bool, aborted: Option<bool>) -> TreeNavigation {
+    TreeNavigation { cancelled, aborted, editor_text: None, summary_entry: None }
 }

@@ -13,10 +13,10 @@ use crate::{
     store::after_append::{AfterAppend, ChangeResponse, Rollback},
 };
 use pi_rpc_protocol::{
-    AbortCommand, AgentMessage, BranchCommand, CompactCommand, DeliverAs, ExtensionFork, ExtensionNewSession,
-    ExtensionSendMessage, ExtensionSendUserMessage, ForkCommand, ForkPosition, FromExtension, JsonObject,
-    NewSessionCommand, PromptCommand, RequestId, RpcCommand, RpcCommandKind, RpcSuccess, StreamingBehavior,
-    SwitchSessionCommand, errors,
+    AbortCommand, AgentMessage, BranchCommand, CompactCommand, DeliverAs, ExtensionFork,
+    ExtensionNavigateTree, ExtensionNewSession, ExtensionSendMessage, ExtensionSendUserMessage, ForkCommand,
+    ForkPosition, FromExtension, JsonObject, NavigateTreeCommand, NewSessionCommand, PromptCommand,
+    RequestId, RpcCommand, RpcCommandKind, RpcSuccess, StreamingBehavior, SwitchSessionCommand, errors,
 };
 use pi_rpc_session::NewEntry;
 use serde_json::Value;
@@ -79,7 +79,7 @@ impl Engine {
                     RpcCommand::SwitchSession(SwitchSessionCommand { id, session_path })
                 });
             }
-            FromExtension::NavigateTree(it) => self.navigate(process, it),
+            FromExtension::NavigateTree(it) => self.act_navigate(process, it),
             FromExtension::WaitForIdle(it) => {
                 self.open_task(process, Some(it.id), ActionTask::AwaitIdle);
             }
@@ -108,7 +108,7 @@ impl Engine {
 
     /// Registers an action that does not end at once, with its task.
     pub(crate) fn open_task(&mut self, process: CallId, id: Option<String>, task: ActionTask) -> CallId {
-        let outlives_process = matches!(task, ActionTask::Command(_) | ActionTask::Navigation(_));
+        let outlives_process = matches!(task, ActionTask::Command(_));
         let action = Action { process, id, outlives_process };
         let call = self.with_extensions(|host, context| host.open_action(action, context));
         self.requests.actions.0.insert(call, task);
@@ -141,13 +141,7 @@ impl Engine {
             Some(ActionTask::Model) => drop(self.cancel_model(call)),
             Some(ActionTask::NestedCall(at)) => self.cancel_nested_call(at),
             // Its dialog is closed by now.
-            Some(
-                ActionTask::Consent { .. }
-                | ActionTask::AwaitIdle
-                | ActionTask::Command(_)
-                | ActionTask::Navigation(_),
-            )
-            | None => {}
+            Some(ActionTask::Consent { .. } | ActionTask::AwaitIdle | ActionTask::Command(_)) | None => {}
         }
     }
 
@@ -199,6 +193,23 @@ impl Engine {
         self.serve_as_command_with(process, Some(own), command, Vec::new(), includes);
     }
 
+    /// Serves `navigate_tree` of an extension.
+    fn act_navigate(&mut self, process: CallId, action: ExtensionNavigateTree) {
+        let ExtensionNavigateTree { id: own, origin: _, target_id, summarize, .. } = action;
+        let (custom_instructions, label) = (action.custom_instructions, action.label);
+        let replace_instructions = action.replace_instructions;
+        self.serve_as_command(process, Some(own), |id| {
+            RpcCommand::NavigateTree(NavigateTreeCommand {
+                id,
+                target_id,
+                summarize,
+                custom_instructions,
+                replace_instructions,
+                label,
+            })
+        });
+    }
+
     /// An extension withdraws an action.
     fn withdraw(&mut self, process: CallId, own: &str) {
         let Some(call) = self.extensions.action(process, own) else { return };
@@ -221,7 +232,7 @@ impl Engine {
             }
             Some(&ActionTask::NestedCall(at)) => self.cancel_nested_call(at),
             Some(ActionTask::Model) => self.stop_model_action(call),
-            Some(ActionTask::Navigation(_)) | None => {}
+            None => {}
         }
     }
 

@@ -1,8 +1,7 @@
 //! Tasks of the engine for the outstanding actions of extensions.
 
 use crate::io::CallId;
-use pi_rpc_protocol::{AgentMessage, ExtensionNavigateTree, JsonObject, RequestId};
-use serde_json::Value;
+use pi_rpc_protocol::{AgentMessage, JsonObject, RequestId};
 use std::collections::BTreeMap;
 
 /// The tasks of outstanding actions.
@@ -28,8 +27,6 @@ pub enum ActionTask {
     NestedCall(usize),
     /// A model is requested outside of the conversation.
     Model,
-    /// Another branch of the session is taken up.
-    Navigation(Box<Navigation>),
 }
 
 /// An action that is served as a command of the host.
@@ -43,39 +40,11 @@ pub struct ServedCommand {
     pub includes_entry: bool,
 }
 
-/// Another branch of the session is being taken up.
-#[derive(Debug)]
-pub struct Navigation {
-    pub requested: ExtensionNavigateTree,
-    pub stage: NavigationStage,
-}
-
-/// How far a navigation is.
-#[derive(Debug)]
-pub enum NavigationStage {
-    /// No hook or summary is outstanding.
-    Between,
-    /// Extensions may cancel it, by this hook.
-    Hooked(CallId),
-    /// A model sums up what is left behind.
-    Summarising,
-    /// The leaf has moved; this is the outcome.
-    Moved(Value),
-}
-
 impl ActionTasks {
     /// The action that is served as a command under this id.
     pub fn command(&self, id: Option<&RequestId>) -> Option<CallId> {
         let id = id?;
         let is_it = |task: &ActionTask| matches!(task, ActionTask::Command(it) if it.id == *id);
         self.0.iter().find(|(_, task)| is_it(task)).map(|(call, _)| *call)
-    }
-
-    /// The navigation of an action.
-    pub fn navigation(&mut self, call: CallId) -> Option<&mut Navigation> {
-        match self.0.get_mut(&call) {
-            Some(ActionTask::Navigation(navigation)) => Some(navigation),
-            _ => None,
-        }
     }
 }

@@ -55,13 +55,13 @@ pub enum Hook {
         /// Topics that the summary is to emphasise.
         focus: Option<String>,
     },
-    /// Another branch of the session is about to be taken up, for the action.
+    /// Another branch of the session is about to be taken up.
     SessionBeforeTree {
         event: BeforeTreeHook,
         is_cancelled: bool,
         /// Takes the place of a model's summary.
         summary: Option<HookSummary>,
-        action: CallId,
+        navigation: CallId,
     },
     /// The arguments of the call at this place of the batch are about to be checked.
     PrepareArguments {
@@ -139,7 +139,7 @@ pub enum Hook {
     /// The conversation was compacted.
     SessionCompact { event: CompactedHook },
     /// Another branch was taken up, for the action.
-    SessionTree { event: TreeHook, action: CallId },
+    SessionTree { event: TreeHook, navigation: CallId },
     /// Another model was chosen.
     ModelSelect { event: ModelSelectHook },
     /// Another thinking level was chosen.

@@ -45,7 +45,7 @@ pub enum AfterAppend {
     Compaction,
     /// Complete a navigation to another branch.
     Navigation {
-        /// The action that wanted it.
+        /// The navigation.
         call: CallId,
         /// The event for extensions.
         event: Box<TreeHook>,

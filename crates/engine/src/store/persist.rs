@@ -119,7 +119,7 @@ impl Engine {
             }
             Some(AfterAppend::Navigation { call, before, .. }) => {
                 self.store.session = *before;
-                self.end_action(call, Err(text));
+                self.fail_navigation(call, text);
             }
             Some(AfterAppend::Fork { response, before }) => {
                 self.store.session = *before;

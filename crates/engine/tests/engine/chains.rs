@@ -2,7 +2,7 @@
 
 use pi_rpc_protocol::{
     AgentMessage,
-    Dialect::{self, Pi1, Pi1Login, Pi115},
+    Dialect::{self, Pi1, Pi1Login, Pi1Navigation, Pi115},
 };
 use pi_rpc_session::Tree;
 use pi_rpc_test_kit::{Scenario, scenario, shorthand::*};
@@ -211,7 +211,7 @@ fn bash_before_retry_is_appended_after_it() {
 
 #[test]
 fn only_pi_1_emits_settling_events() {
-    for dialect in Dialect::ALL.into_iter().filter(|it| ![Pi1, Pi115, Pi1Login].contains(it)) {
+    for dialect in Dialect::ALL.into_iter().filter(|it| ![Pi1, Pi115, Pi1Login, Pi1Navigation].contains(it)) {
         let played = once().play(dialect);
         let kinds: Vec<&str> = played.said.iter().filter_map(|frame| frame["type"].as_str()).collect();
         for kind in ["agent_settled", "entry_appended"] {

@@ -13,6 +13,7 @@ mod full_context_pi1_omp;
 mod hung_disk;
 mod logins;
 mod models;
+mod navigation;
 mod omp;
 mod omp183;
 mod persistence;

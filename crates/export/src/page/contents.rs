@@ -5,8 +5,9 @@ use maud::{Markup, html};
 use pi_rpc_protocol::RuleId;
 
 /// Sections before the frames, and below those after them.
-pub(super) const BEFORE: [(&str, &str); 5] = [
+pub(super) const BEFORE: [(&str, &str); 6] = [
     ("protocol", "In ten lines"),
+    ("dialects", "The dialects"),
     ("chart", "The chart"),
     ("states", "Commands by state"),
     ("session", "The state of a session"),

@@ -10,11 +10,24 @@ use maud::{Markup, html};
 use pi_rpc_protocol::Dialect;
 use serde_json::Value;
 
-/// The list of dialects.
+/// The list of dialects: the first of the page and the bases, then folded the other overlays.
 pub(super) fn dialect_list(index: &SchemaIndex) -> Markup {
+    let first = index.dialects.first().copied();
+    let is_open = |dialect: &Dialect| Some(*dialect) == first || dialect.record().extends.is_none();
+    let (open, folded): (Vec<_>, Vec<_>) = index.dialects.iter().copied().partition(is_open);
+    html! {
+        (described(&open))
+        details {
+            summary { "Versions and variants of them: " (folded.len()) }
+            (described(&folded))
+        }
+    }
+}
+
+fn described(dialects: &[Dialect]) -> Markup {
     html! {
         dl.fields {
-            @for dialect in &index.dialects {
+            @for dialect in dialects {
                 @let record = dialect.record();
                 dt id={ "dialect-" (dialect.as_str()) } { code.name { (dialect.as_str()) } " " span.type { (record.title) } }
                 dd {

@@ -14,7 +14,7 @@ use super::{
     texts::fixed_texts,
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use pi_rpc_html::{BASE_STYLE, head};
+use pi_rpc_html::{BASE_STYLE, COPY_SCRIPT, head};
 use pi_rpc_protocol::Dialect;
 
 const STYLE: &str = concat!(include_str!("style.css"), include_str!("chart.css"));
@@ -27,21 +27,18 @@ const TITLE: &str = "The RPC protocol of coding agents";
 /// `#error-busy`.
 pub fn reference_page(first: Dialect) -> String {
     let (index, examples) = (SchemaIndex::new(first), Examples::new());
+    let script = [COPY_SCRIPT, SCRIPT].concat();
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            (head(TITLE, &[BASE_STYLE, STYLE].concat(), Some(SCRIPT)))
+            (head(TITLE, &[BASE_STYLE, STYLE].concat(), Some(&script)))
             body {
                 a.skip href="#main" { "Skip to the reference" }
                 (contents(&index))
                 main id="main" {
-                    header {
-                        h1 { (TITLE) }
-                        p.soft { "The reference of every dialect that " code { "pi-rpc" } " " (env!("CARGO_PKG_VERSION")) " speaks, made from its schema." }
-                        (dialect_list(&index))
-                        (legend(&index))
-                    }
+                    (what_it_is(first))
                     (introduction(&index, &examples))
+                    (dialects(&index))
                     (drawn(&index))
                     (by_state(&index))
                     (session(&index))
@@ -52,11 +49,48 @@ pub fn reference_page(first: Dialect) -> String {
                     (records(&index))
                     (limits(&index))
                 }
-                script { (PreEscaped(SCRIPT)) }
+                script { (PreEscaped(&script)) }
             }
         }
     };
     page.into_string()
+}
+
+/// The beginning of the page: what the protocol is, whose it is, and where to go.
+fn what_it_is(first: Dialect) -> Markup {
+    let ways = [
+        ("protocol", "In ten lines"),
+        ("conversation", "A whole conversation"),
+        ("commands", "Commands"),
+        ("events", "Events"),
+        ("dialects", "Dialects"),
+    ];
+    html! {
+        header {
+            h1 { (TITLE) }
+            p.lead {
+                "A host (an editor, a bot, a test) starts a coding agent as a child process and talks to it in lines of JSON: "
+                "commands go in, responses and events come out."
+            }
+            p {
+                "This is the reference: every command with its response and an example, every event, every type, and what holds in "
+                "which state. It has " b { (first.record().title) } " first; the other dialects stand beside it."
+            }
+            p.ways { @for (place, words) in ways { a href={ "#" (place) } { (words) } } }
+            p.soft { "Made from the schema of " code { "pi-rpc" } " " (env!("CARGO_PKG_VERSION")) "." }
+        }
+    }
+}
+
+fn dialects(index: &SchemaIndex) -> Markup {
+    html! {
+        section aria-labelledby="dialects" {
+            h2 id="dialects" { "The dialects" }
+            (dialect_list(index))
+            h3 { "Signs on this page" }
+            (legend(index))
+        }
+    }
 }
 
 fn drawn(index: &SchemaIndex) -> Markup {

@@ -1,8 +1,10 @@
-"use strict";
 // Comfort only: without it the page reads the same, and the contents lead everywhere.
 const find = document.getElementById("find");
 const nav = document.querySelector("nav");
 const found = nav.querySelector(".found");
+const say = (text) => {
+  found.textContent = text;
+};
 const folders = [...nav.querySelectorAll("details")];
 const isOpen = new Map(folders.map((folder) => [folder, folder.open]));
 let entries;
@@ -83,3 +85,11 @@ const reveal = () => {
 };
 addEventListener("hashchange", reveal);
 if (location.hash) reveal();
+// After what is searched is read, so that the names of buttons are not found in it.
+setTimeout(() => {
+  entries ??= read();
+  for (const pre of document.querySelectorAll("main pre")) {
+    const text = pre.textContent;
+    pre.append(copyButton("Copy", "Copy this example", () => text));
+  }
+});

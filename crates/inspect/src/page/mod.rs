@@ -3,7 +3,7 @@
 /// Each file of the page: its name, its media type and its text.
 pub const FILES: &[(&str, &str, &str)] = &[
     ("index.html", HTML, include_str!("index.html")),
-    ("colours.css", CSS, pi_rpc_html::COLOURS),
+    ("shared.css", CSS, pi_rpc_html::SHARED_STYLE),
     ("page.css", CSS, include_str!("page.css")),
     ("parts.css", CSS, include_str!("parts.css")),
     ("announce.js", JAVASCRIPT, include_str!("announce.js")),
@@ -58,8 +58,8 @@ mod tests {
             fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let wanted = |name: &String| [".html", ".css", ".js"].iter().any(|end| name.ends_with(end));
         let mut names: Vec<String> = names.filter(wanted).collect();
-        // The colours are those of all pages.
-        let own = FILES.iter().map(|(name, ..)| *name).filter(|name| *name != "colours.css");
+        // What all pages share is not of this folder.
+        let own = FILES.iter().map(|(name, ..)| *name).filter(|name| *name != "shared.css");
         let mut served: Vec<&str> = own.collect();
         names.sort();
         served.sort_unstable();

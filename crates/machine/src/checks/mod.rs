@@ -52,6 +52,7 @@ pub(super) mod stored_message;
 pub(super) mod success_data;
 pub(super) mod switches;
 mod tool_errors;
+mod tree_navigations;
 pub(super) mod turn;
 pub(super) mod turn_boundaries;
 pub(super) mod usage;

@@ -32,6 +32,7 @@ impl Refusals {
             RpcCommand::SetModel(it) => {
                 vec![("provider", it.provider.clone()), ("model", it.model_id.clone())]
             }
+            RpcCommand::NavigateTree(it) => vec![("id", it.target_id.clone())],
             RpcCommand::GetEntries(it) => vec![("id", it.since.clone().unwrap_or_default())],
             RpcCommand::SetSessionName(it) => vec![("name", it.name.clone())],
             _ => return,

@@ -82,6 +82,8 @@ pub struct SessionChecks {
     pub(super) has_begun: bool,
     /// Whether the session is or may be a part of another one, which may have another model than its entries say.
     pub(super) has_forked: bool,
+    /// Whether the session has continued on another branch, so that its entries are no sequence.
+    pub(super) has_branched: bool,
     /// The frame of the newest message of an extension.
     pub(super) extension_message: u64,
     /// The inactive sessions.
@@ -119,6 +121,13 @@ pub enum CommandArguments {
     Export(Option<String>),
     /// A fork at this entry.
     Fork(String),
+    /// A navigation to another branch.
+    Navigate {
+        /// The id of the chosen entry.
+        target: String,
+        /// Whether an entry for a label is added.
+        adds_label: bool,
+    },
     /// The session of this file.
     Switch(String),
 }
@@ -169,6 +178,13 @@ impl SessionChecks {
             }
             RpcCommand::Branch(branch) => {
                 keep(&mut self.outstanding, (number, CommandArguments::Fork(branch.entry_id.clone())));
+            }
+            RpcCommand::NavigateTree(it) => {
+                let arguments = CommandArguments::Navigate {
+                    target: it.target_id.clone(),
+                    adds_label: it.label.as_ref().is_some_and(|label| !label.is_empty()),
+                };
+                keep(&mut self.outstanding, (number, arguments));
             }
             RpcCommand::SwitchSession(switch) => {
                 keep(&mut self.outstanding, (number, CommandArguments::Switch(switch.session_path.clone())));
@@ -242,7 +258,7 @@ impl SessionChecks {
         self.store_session();
         self.miss();
         self.window = None;
-        self.has_shells = false;
+        (self.has_shells, self.has_branched) = (false, false);
         // Servers differ in which session gets the message of a running shell command.
         for (_, arguments) in &mut self.outstanding {
             if let CommandArguments::Bash { is_left, .. } = arguments {

@@ -1,6 +1,6 @@
 //! Judges listed entries and branches of the session, against messages and commands.
 //!
-//! Rules: `fork-messages`, `compaction-result`, `entries-kept`, `entries-said`, `entries-caused`.
+//! Rules: `fork-messages`, `compaction-result`, `entries-kept`, `entries-said`, `entries-caused`, `tree-navigation`.
 
 use super::{
     frame_context::FrameContext,
@@ -11,7 +11,7 @@ use crate::{
     findings::Findings,
     session_state::{
         digest::text_digest,
-        entries::{EntryMismatch, KnownEntry},
+        entries::{Branching, EntryMismatch, KnownEntry},
         list_match::ListFault,
         message_log::{ListedMessages, is_entry},
         totals::Totals,
@@ -149,7 +149,7 @@ impl SessionChecks {
         if change.is_err() || (!calm && known.is_some_and(|known| from + reported.len() < known)) {
             return;
         }
-        self.entries.learn(from, &reported);
+        self.entries.learn(from, &reported, list.leaf_id.as_deref());
         if calm {
             self.entries.version = Some(self.version);
         }
@@ -162,6 +162,12 @@ impl SessionChecks {
             Some(last) => list.entries.get(last).map(|entry| text_digest(entry.id())),
             None => from.checked_sub(1).and_then(|last| self.entries.get(last)).map(|entry| entry.id),
         };
+        let branching = self.entries.branching();
+        match branching {
+            Branching::Nowhere => {}
+            Branching::At(parent) => before = parent,
+            Branching::Unknown => return,
+        }
         for (place, entry) in list.entries.iter().enumerate().skip(new_from) {
             let parent = entry.parent_id().map(text_digest);
             found.expect(Rule::EntriesKept, parent == before || before.is_none(), || {
@@ -180,10 +186,19 @@ impl SessionChecks {
             let place = again.unwrap_or_default() + 1;
             format!("another level than that of the entry before it at /data/entries/{place}")
         });
-        if let Some(last) = list.entries.last() {
-            found.expect(Rule::EntriesKept, list.leaf_id.as_deref() == Some(last.id()), || {
-                format!("the newest entry, `{}`, at /data/leafId", last.id())
-            });
+        let told = list.leaf_id.as_deref().map(text_digest);
+        match (branching, list.entries.last()) {
+            (Branching::At(leaf), _) if list.entries.len() <= new_from => {
+                found.expect(Rule::TreeNavigation, told == leaf, || {
+                    "the entry that the navigation has led to at /data/leafId".to_owned()
+                });
+            }
+            (_, Some(last)) => {
+                found.expect(Rule::EntriesKept, list.leaf_id.as_deref() == Some(last.id()), || {
+                    format!("the newest entry, `{}`, at /data/leafId", last.id())
+                });
+            }
+            (_, None) => {}
         }
     }
 
@@ -196,7 +211,7 @@ impl SessionChecks {
         sight: Interference,
         found: &mut Findings,
     ) {
-        if self.may_be_changed_by_extensions() || sight == Interference::Unknown {
+        if self.may_be_changed_by_extensions() || self.has_branched || sight == Interference::Unknown {
             return;
         }
         let is_calm = sight == Interference::None;
@@ -298,9 +313,9 @@ impl SessionChecks {
             found.expect(Rule::EntriesKept, reported.len() == known, || {
                 format!("the {known} entries that `get_entries` has, in /data/tree")
             });
-            let leaf = tree.leaf_id.as_deref().map(text_digest);
-            let last = known.checked_sub(1).and_then(|last| self.entries.get(last)).map(|entry| entry.id);
-            found.expect(Rule::EntriesKept, self.may_be_changed_by_extensions() || leaf == last, || {
+            let leaf = Branching::At(tree.leaf_id.as_deref().map(text_digest));
+            let is_known = !self.may_be_changed_by_extensions() && self.entries.leaf() != Branching::Unknown;
+            found.expect(Rule::EntriesKept, !is_known || leaf == self.entries.leaf(), || {
                 "the leaf that `get_entries` has at /data/leafId".to_owned()
             });
         }

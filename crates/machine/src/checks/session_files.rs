@@ -22,8 +22,10 @@ impl SessionChecks {
             return;
         };
         // Servers differ in what they store of an unfinished run.
-        let is_known =
-            !self.log.is_running() && !self.may_be_changed_by_extensions() && self.log.has_answer();
+        let is_known = !self.log.is_running()
+            && !self.may_be_changed_by_extensions()
+            && !self.has_branched
+            && self.log.has_answer();
         let session = is_known.then(|| InactiveSession {
             log: mem::take(&mut self.log),
             forks: mem::take(&mut self.forks),

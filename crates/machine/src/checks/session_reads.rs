@@ -158,6 +158,7 @@ impl SessionChecks {
             RpcSuccess::Fork(it) => self.forked(arguments, &it.data, at, found),
             RpcSuccess::Branch(it) => self.forked(arguments, &it.data, at, found),
             RpcSuccess::Clone(it) if !it.data.cancelled => self.cloned(),
+            RpcSuccess::NavigateTree(it) => self.navigated(arguments, &it.data, at, found),
             RpcSuccess::Compact(it) if !AgentSessionEventKind::CompactionStart.is_in(at.base()) => {
                 self.compacted(&it.data, "/data", at, found);
             }
@@ -184,6 +185,7 @@ impl SessionChecks {
                 self.left.forget();
             }
             RpcCommandKind::Compact => self.miss(),
+            RpcCommandKind::NavigateTree => self.miss(),
             command if command.drops().contains(&SessionMember::Messages) => self.miss(),
             RpcCommandKind::Bash => self.shell_missed(),
             RpcCommandKind::SetModel | RpcCommandKind::CycleModel => self.window = None,
@@ -194,6 +196,9 @@ impl SessionChecks {
     /// Takes in the error of a command.
     fn refused(&mut self, request: &OpenRequest, at: &FrameContext) {
         self.prompt_answered(request, false, false);
+        if request.command == RpcCommandKind::NavigateTree {
+            self.stay_on_branch();
+        }
         let has_stopped = request.met.iter().any(|met| met.is_streaming());
         // Some servers stop the run first, without events about its last answer.
         let is_told = AgentSessionEventKind::CompactionStart.is_in(at.base());

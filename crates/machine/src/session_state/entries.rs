@@ -28,6 +28,19 @@ pub struct Entries {
     expected: Vec<u64>,
     /// The digests of entries that the next list must contain in this order.
     expected_in_order: Vec<u64>,
+    branching: Branching,
+}
+
+/// Where the entries behind the known ones begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Branching {
+    /// Behind the last known entry: the session has stayed on its branch.
+    #[default]
+    Nowhere,
+    /// Behind the entry with this id, as a digest; `None`: at the beginning of the session.
+    At(Option<u64>),
+    /// Behind any entry.
+    Unknown,
 }
 
 /// A known entry, as digests.
@@ -108,6 +121,24 @@ impl Entries {
         self.known.get(place)
     }
 
+    /// Notes where the next entries begin.
+    pub const fn branch(&mut self, branching: Branching) {
+        self.branching = branching;
+    }
+
+    /// Where the next entries begin.
+    pub const fn branching(&self) -> Branching {
+        self.branching
+    }
+
+    /// The leaf, if the known entries are all there are.
+    pub fn leaf(&self) -> Branching {
+        match self.branching {
+            Branching::Nowhere => Branching::At(self.known.last().map(|entry| entry.id)),
+            other => other,
+        }
+    }
+
     /// Adds an entry that an event has announced.
     pub fn announce(&mut self, entry: &SessionEntry) {
         if self.announced.len() < MAX_ENTRIES {
@@ -167,9 +198,15 @@ impl Entries {
         owed.then(|| self.expected.iter().all(&mut is) && self.expected_in_order.iter().all(&mut comes))
     }
 
-    /// Replaces the entries from a place on by a list, and clears all expectations.
-    pub fn learn(&mut self, from: usize, listed: &[KnownEntry]) {
+    /// Replaces the entries from a place on by a list with this leaf, and clears all expectations.
+    pub fn learn(&mut self, from: usize, listed: &[KnownEntry], leaf: Option<&str>) {
         self.version = None;
+        let leaf = leaf.map(text_digest);
+        let last = listed.last().or(from.checked_sub(1).and_then(|last| self.known.get(last)));
+        self.branching = match last.map(|entry| entry.id) == leaf {
+            true => Branching::Nowhere,
+            false => Branching::At(leaf),
+        };
         self.known.truncate(from);
         self.known.extend(listed);
         self.are_listed = self.known.len() <= MAX_ENTRIES;
@@ -281,7 +318,8 @@ mod tests {
             .map(|entry| KnownEntry::of(&serde_json::from_value(entry.clone()).expect("an entry")))
             .collect();
         let mut listed = Entries::default();
-        listed.learn(0, &known);
+        let leaf = entries.last().and_then(|entry| entry["id"].as_str());
+        listed.learn(0, &known, leaf);
         listed
     }
 

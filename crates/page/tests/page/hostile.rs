@@ -30,7 +30,7 @@ const ELEMENTS: [(&str, &[&str]); 61] = [
     ("noscript", &[]),
     ("section", &["aria-labelledby", "data-after"]),
     ("article", &["data-line"]),
-    ("details", &["open", "data-line"]),
+    ("details", &["open", "data-line", "hidden"]),
     ("summary", &[]),
     ("button", &["type"]),
     ("h1", &[]),
@@ -40,7 +40,7 @@ const ELEMENTS: [(&str, &[&str]); 61] = [
     ("h5", &[]),
     ("h6", &[]),
     ("p", &["role", "data-line"]),
-    ("div", &["tabindex", "hidden", "data-entries"]),
+    ("div", &["tabindex", "data-entries"]),
     ("span", &["title"]),
     ("bdi", &[]),
     ("b", &[]),
@@ -73,8 +73,8 @@ const ELEMENTS: [(&str, &[&str]); 61] = [
     ("sub", &[]),
 ];
 
-const CLASSES: &str = "actions anchor answer arguments assistant bad branch branches buttons centre change command diff \
-     ending find fork found gist good key-facts kinds label language leaf mark note outcome own part place raw right said \
+const CLASSES: &str = "actions anchor answer arguments assistant bad branch branches buttons centre change choices command day diff \
+     ending facts find fork found gist good key-facts kinds label language leaf mark note outcome own part place raw right said \
      skip spent summary thinking tool top user wide with-answer with-other with-prompt with-thinking with-tool";
 
 #[test]

@@ -205,7 +205,7 @@ fn session_file_becomes_whole_page() {
     let told = [
         "Model: p/m",
         "Thinking: high",
-        "User start 2026-01-05 10:00:01first",
+        "User start 10:00:01 UTCfirst",
         "1 other branch leaves here:On from hereBranch 1: answer 1 entry",
         "second, on its own branch",
         "Session named A name",
@@ -227,4 +227,37 @@ fn tools(talk: &Talk) -> Vec<String> {
     let page = Element::of(&talk.page.html());
     let tools = page.all().into_iter().filter(|element| element.attribute("class") == Some("tool"));
     tools.map(|tool| tool.text().replacen("done", "done ", 1).replacen("failed", "failed ", 1)).collect()
+}
+
+#[test]
+fn day_is_named_once() {
+    let mut talk = Talk::new();
+    talk.user("Before midnight");
+    talk.answer(json!([text_block("Yes.")]));
+    talk.user("After midnight");
+    talk.page.entries[2].at += 24 * 60 * 60 * 1000;
+    let page = Element::of(&talk.page.html());
+    let times: Vec<String> = page
+        .find("section")
+        .unwrap()
+        .all()
+        .iter()
+        .filter(|it| it.name == "time")
+        .map(|it| it.text())
+        .collect();
+    let expected =
+        ["Monday, 5 January 2026", "10:00:01 UTC", "10:00:02 UTC", "Tuesday, 6 January 2026", "10:00:03 UTC"];
+    assert_eq!(times, expected);
+}
+
+#[test]
+fn instructions_are_shown_once() {
+    let heading = "Instructions of the model";
+    let mut talk = Talk::new();
+    talk.page.instructions = Some("Be brief.".to_owned());
+    assert!(Element::of(&talk.page.html()).text().contains(heading));
+    talk.message(json!({ "role": "system", "content": "Be brief.", "timestamp": 0 }));
+    let text = Element::of(&talk.page.html()).text();
+    assert!(!text.contains(heading), "{text}");
+    assert_eq!(text.matches("Be brief.").count(), 1, "{text}");
 }

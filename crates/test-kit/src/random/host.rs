@@ -85,7 +85,7 @@ fn weight(kind: Kind, command: RpcCommandKind) -> u32 {
             ),
             (2, &["get_messages", "cycle_model", "set_thinking_level", "set_session_name"]),
             (0, &["clear_queue", "clone", "get_entries", "get_tree", "get_available_thinking_levels"]),
-            (0, &["get_login_providers", "login", "abort_login", "logout"]),
+            (0, &["get_login_providers", "login", "abort_login", "logout", "navigate_tree"]),
             (1, &[""]),
         ],
         Kind::Crowded => &[

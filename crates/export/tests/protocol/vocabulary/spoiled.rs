@@ -245,9 +245,11 @@ pub const SPOILED: &[Spoiled] = &[
             "PromptCommand: no disposition in retrying for omp",
             "PromptCommand: no disposition in retrying for omp@18.3",
             "PromptCommand: no disposition in retrying for pi-1@login",
+            "PromptCommand: no disposition in retrying for pi-1@navigation",
             "ForkCommand: no disposition in idle for pi",
             "ForkCommand: no disposition in idle for pi-1",
             "ForkCommand: no disposition in idle for pi-1@login",
+            "ForkCommand: no disposition in idle for pi-1@navigation",
             "ForkCommand: no disposition in idle for pi@0.73",
         ],
     ),
@@ -454,7 +456,7 @@ pub const SPOILED: &[Spoiled] = &[
     ),
     (
         "dialects fit their record",
-        &[("/dialects/7/frames", Some(r#""pi-1""#))],
+        &[("/dialects/8/frames", Some(r#""pi-1""#))],
         &[r#"dialect pi@0.58: speaks the frames of "pi-1", which it does not extend"#],
     ),
     (
@@ -480,6 +482,7 @@ pub const SPOILED: &[Spoiled] = &[
             "TurnEndEvent: fires nowhere in omp",
             "TurnEndEvent: fires nowhere in omp@18.3",
             "TurnEndEvent: fires nowhere in pi-1@login",
+            "TurnEndEvent: fires nowhere in pi-1@navigation",
             "TurnEndEvent: fires nowhere in pi@0.73",
             "ReadyFrame: fires nowhere in xcsh",
             "ReadyFrame: fires nowhere in omp",
@@ -566,7 +569,7 @@ pub const SPOILED: &[Spoiled] = &[
     ),
     (
         "dialects fit their record",
-        &[("/dialects/7/extends", Some(r#""pi@0.58.4""#)), ("/dialects/7/id", Some(r#""xcsh""#))],
+        &[("/dialects/8/extends", Some(r#""pi@0.58.4""#)), ("/dialects/8/id", Some(r#""xcsh""#))],
         &[
             r#"dialect xcsh: extends "pi@0.58.4", which is no base dialect"#,
             r#"dialect xcsh: speaks the frames of "pi", which it does not extend"#,

@@ -2,11 +2,14 @@
 //! beside every frame.
 //!
 //! - `facts` renders server, command, dialects, date and rules; `rules` the sums, and the rules one by one.
-//! - `subject` renders a conversation: its records and findings.
+//! - `failed` lists what failed, above all else.
+//! - `subject` renders a conversation: its records and findings; `updates` folds those that follow one another.
 
 mod facts;
+mod failed;
 mod rules;
 mod subject;
+mod updates;
 
 use super::{Outcome, Report, Subject};
 use maud::{DOCTYPE, Markup, html};
@@ -29,16 +32,19 @@ impl Report {
                     header {
                         h1 { "What was judged, and what came out" }
                         p { (self.counts()) "." }
-                        dl.key-facts { (self.facts()) }
                     }
                     main {
-                        (self.first())
+                        (self.failed())
+                        section aria-labelledby="judged" {
+                            h2 id="judged" { "What was judged" }
+                            dl.key-facts { (self.facts()) }
+                        }
+                        (self.stale_ones())
+                        (self.names())
+                        @for number in self.worst_first() { (self.subjects[number].section(number)) }
                         (self.sums())
                         (self.exercised())
                         (self.not_exercised())
-                        (self.stale_ones())
-                        (self.names())
-                        @for (number, subject) in self.subjects.iter().enumerate() { (subject.section(number)) }
                     }
                 }
             }
@@ -46,23 +52,18 @@ impl Report {
         page.into_string()
     }
 
-    fn first(&self) -> Markup {
-        let first = self.rules_to_fix();
-        html! {
-            @if !first.is_empty() {
-                section aria-labelledby="first" {
-                    h2 id="first" { "Fix first" }
-                    ol {
-                        @for (tier, rule, subjects) in first.into_iter().take(3) {
-                            li {
-                                (tier_and_name(tier, rule)) ", in " (subjects) " of " (self.subjects.len()) ": "
-                                (rule.about().sentence)
-                            }
-                        }
-                    }
-                }
-            }
-        }
+    /// The places of the subjects: those that failed, those that were not judged, those that passed.
+    fn worst_first(&self) -> Vec<usize> {
+        let rank = |outcome| match outcome {
+            Outcome::Failed => 0,
+            Outcome::Error => 1,
+            Outcome::NotExercised => 2,
+            Outcome::NotSupported => 3,
+            Outcome::Passed => 4,
+        };
+        let mut places: Vec<usize> = (0..self.subjects.len()).collect();
+        places.sort_by_key(|place| rank(self.subjects[*place].outcome));
+        places
     }
 
     /// The filter of conversations, and the list of them. The filter is a matter of the style alone.
@@ -92,7 +93,7 @@ impl Report {
                     label { input #show-findings type="checkbox"; "Only records with findings" }
                 }
                 ul.subjects {
-                    @for (number, subject) in self.subjects.iter().enumerate() {
+                    @for (number, subject) in self.worst_first().into_iter().map(|at| (at, &self.subjects[at])) {
                         li data-outcome=(class(subject.outcome)) data-known[subject.has_known()] {
                             (outcome(subject.outcome)) " " a href={ "#" (place(number)) } { (harmless(&subject.name)) }
                         }

@@ -1,6 +1,9 @@
 //! Renders one conversation: its records with the state after each, and the findings.
 
-use super::{class, outcome, place, tier_and_name};
+use super::{
+    class, outcome, place, tier_and_name,
+    updates::{Group, grouped, updates_row},
+};
 use crate::report::{Outcome, Quote, ReportedFinding, Source, Subject, TimelineEntry, whole_frame::laid_out};
 use maud::{Markup, html};
 use pi_rpc_files::harmless::harmless;
@@ -32,7 +35,8 @@ impl Subject {
     /// The timeline as a table, unfolded if the subject has findings or did not pass.
     fn conversation(&self) -> Markup {
         let shown = !self.findings.is_empty() || self.outcome != Outcome::Passed;
-        let before = |at: usize| at.checked_sub(1).and_then(|at| self.timeline.get(at));
+        let groups = grouped(&self.timeline);
+        let before = |at: usize| at.checked_sub(1).and_then(|at| groups.get(at)).map(Group::state);
         html! {
             details open[shown] {
                 summary { "The conversation, " (self.timeline.len()) " records" }
@@ -41,10 +45,15 @@ impl Subject {
                         @for head in ["Record", "Seconds", "From", "Frame", "State after it"] { th scope="col" { (head) } }
                     } }
                     tbody {
-                        @for (at, moment) in self.timeline.iter().enumerate() {
-                            (moment.row(before(at).is_some_and(|before| before.state == moment.state)))
-                            @for found in moment.findings.iter().filter_map(|found| self.findings.get(*found)) {
-                                tr.marked { td colspan="5" { (found.details(found.record == moment.record)) } }
+                        @for (at, group) in groups.iter().enumerate() {
+                            @match group {
+                                Group::Updates(updates) => (updates_row(updates, before(at))),
+                                Group::Single(moment) => {
+                                    (moment.row(before(at) == Some(moment.state.as_str())))
+                                    @for found in moment.findings.iter().filter_map(|found| self.findings.get(*found)) {
+                                        tr.marked { td colspan="5" { (found.details(found.record == moment.record)) } }
+                                    }
+                                }
                             }
                         }
                     }
@@ -130,7 +139,7 @@ impl Quote {
 }
 
 /// A record; a shortened one unfolds to the whole.
-fn frame(text: &str, whole: Option<&str>) -> Markup {
+pub(super) fn frame(text: &str, whole: Option<&str>) -> Markup {
     html! {
         @match whole {
             // Parsers of HTML drop a line feed at the beginning.
@@ -149,7 +158,7 @@ const fn direction(direction: Direction) -> &'static str {
     }
 }
 
-fn seconds(milliseconds: f64) -> String {
+pub(super) fn seconds(milliseconds: f64) -> String {
     format!("{:.3}", milliseconds / 1000.0)
 }
 
