@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn client_that_waits_for_nothing_is_not_greeted() {
+    fn client_that_speaks_first_is_ungreeted() {
         let line = r#"{"type":"get_login_providers"}"#;
         assert_eq!(shown(&[line]), Some(Dialect::Omp));
         let mut detection = ClientDetection::new();
