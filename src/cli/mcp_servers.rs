@@ -6,16 +6,15 @@ use super::{
 };
 use pi_rpc_config::{
     Config, Environment,
-    mcp::{McpEntry, McpExposure, McpServers, McpValues},
+    mcp::{McpExposure, McpServers, McpValues},
 };
 use pi_rpc_engine::matches_tool;
 use pi_rpc_host::TokenLimits;
 use pi_rpc_mcp::{
-    BRIDGE_TOOLS, FileCheck, McpBridge, SCRIPT_TOOL, SEARCH_TOOL, ScriptModels, confine, servers_section,
-    tool_prefix,
+    BRIDGE_TOOLS, FileCheck, McpBridge, SCRIPT_TOOL, SEARCH_TOOL, ScriptModels, confine, deferred_notice,
+    servers_section, tool_prefix, unreachable_notice,
 };
-use pi_rpc_model_http::http::Http;
-use pi_rpc_server::{SessionOptions, scripted_name};
+use pi_rpc_server::SessionOptions;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 /// Stands in place of the path of an extension, as in pi.
@@ -53,12 +52,12 @@ pub fn session_with_servers(
         tracing::warn!("{error}");
     }
     let agent = config.directories.agent.clone();
-    let models = script_models(&config, options);
     let is_empty = found.servers.is_empty() && found.errors.is_empty() && !is_selected;
     let options = HostOptions { has_mcp_servers: !is_empty, ..options.clone() };
     let mut session = session_options(config, &options, arguments, directory, environment)?;
     // Without servers it is there for those that extensions may register.
     if !is_empty || !session.extension_setup.extensions.is_empty() {
+        let models = script_models(&mut session);
         let bridge = Attached { found, values, agent, models, admits_file, connects, is_selected };
         bridge.attach(&mut session);
     }
@@ -112,16 +111,10 @@ impl Attached {
         let Self { found, values, agent, models, admits_file, connects, is_selected } = self;
         let enabled = || found.servers.iter().filter(|entry| entry.is_enabled);
         let have = |exposure: McpExposure| enabled().any(|entry| entry.has_exposure(exposure));
-        if program().is_none() {
-            let scripted = enabled().filter(|entry| entry.has_exposure(McpExposure::Codemode));
-            let scripted: Vec<&str> = scripted.map(|entry| entry.name.as_str()).collect();
-            if !scripted.is_empty() {
-                tracing::warn!(
-                    "MCP servers with exposure codemode are deferred here, as this program was built without scripts: the model finds their \
-                 tools by tool_search ({})",
-                    scripted.join(", ")
-                );
-            }
+        if program().is_none()
+            && let Some(text) = deferred_notice(enabled())
+        {
+            tracing::warn!("{text}");
         }
         // What options say about tools that a server may still bring is no slip.
         let prefixes: Vec<String> = enabled().map(|entry| tool_prefix(&entry.name)).collect();
@@ -165,28 +158,11 @@ impl Attached {
     }
 }
 
-/// What the user is told where neither of the tools is offered by which tools are reached that are not declared.
-fn unreachable_notice<'a>(servers: impl Iterator<Item = &'a McpEntry>, is_turned_off: bool) -> String {
-    let unreached = |entry: &&McpEntry| {
-        entry.has_exposure(McpExposure::Codemode) || entry.has_exposure(McpExposure::Deferred)
-    };
-    let names: Vec<&str> = servers.filter(unreached).map(|entry| entry.name.as_str()).collect();
-    let reason = if is_turned_off { " (autoEnableCodemode is false)" } else { "" };
-    format!(
-        "Tools of MCP servers are reached by {SCRIPT_TOOL} or {SEARCH_TOOL}, and neither is offered{reason}; they cannot be called: {}",
-        names.join(", ")
-    )
-}
-
 /// The models that scripts run; none beside a scripted model, which must not reach a provider.
-fn script_models(config: &Config, options: &HostOptions) -> Option<ScriptModels> {
-    if scripted_name(options.provider.as_deref(), options.model.as_deref()).is_some() {
-        return None;
-    }
-    let models = config.other_models();
-    let secrets = config.keys.secrets().clone();
-    let http = Http::with_secrets(secrets).with_proxy(config.settings.http_proxy.clone());
-    (!models.is_empty()).then(|| ScriptModels::new(models, config.keys.clone(), Arc::new(http)))
+fn script_models(session: &mut SessionOptions) -> Option<ScriptModels> {
+    let shared = session.library.share_other_models()?;
+    // Extensions only change those that there are.
+    (!shared.latest().models.is_empty()).then(|| ScriptModels::new(shared, session.library.http()))
 }
 
 /// What runs scripts: this program, where it can.

@@ -3,7 +3,7 @@
 
 use crate::documents_support::page;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The numbers of each pair, and the reasons of what fails, from a file of outcomes.
 pub fn table(file: &str) -> String {
@@ -17,10 +17,15 @@ pub fn table(file: &str) -> String {
         .collect();
     let mut text = String::from("| Server |");
     clients.iter().for_each(|client| text += &format!(" `{client}` |"));
-    text += &format!("\n|{}\n", " --- |".repeat(clients.len() + 1));
+    let has_days = outcomes.values().any(|clients| days(clients).is_some());
+    text += if has_days { " Played |" } else { "" };
+    text += &format!("\n|{}\n", " --- |".repeat(clients.len() + 1 + usize::from(has_days)));
     for (server, outcomes) in &outcomes {
         text += &format!("| {server} |");
         clients.iter().for_each(|client| text += &format!(" {} |", cell(&outcomes[client.as_str()])));
+        if has_days {
+            text += &format!(" {} |", days(outcomes).unwrap_or_default());
+        }
         text.push('\n');
     }
     text += "\n";
@@ -28,6 +33,18 @@ pub fn table(file: &str) -> String {
         text += &format!("- {why} {}\n", scenarios.join("; "));
     }
     text
+}
+
+/// The days on which a server was played, the first and the last.
+fn days(clients: &Value) -> Option<String> {
+    let days: BTreeSet<&str> = clients
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, outcome)| outcome["played"].as_str())
+        .collect();
+    let (first, last) = (days.first()?, days.last()?);
+    Some(if first == last { (*first).to_owned() } else { format!("{first} to {last}") })
 }
 
 /// What passed, of what was judged.

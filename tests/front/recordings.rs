@@ -1,7 +1,7 @@
 //! Recordings of servers, translated for clients of other dialects, are legal there.
 
 use pi_rpc::{
-    front::{Front, Output},
+    front::{ClientDetection, Front, Output},
     oracle::JudgeOptions,
     protocol::{Dialect, Tier, read_line},
 };
@@ -205,4 +205,27 @@ fn recordings_are_legal_in_other_dialects() {
     }
     assert!(wrong.is_empty(), "{} of {judged}, {skipped} skipped\n{}", wrong.len(), wrong.join("\n"));
     assert!(judged > 40, "{judged} of {}", judged + skipped);
+}
+
+#[test]
+fn recorded_clients_keep_their_dialect() {
+    let mut shown = 0;
+    for server in SERVERS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/valid").join(server.as_str());
+        for file in fs::read_dir(folder).unwrap().map(|file| file.unwrap()) {
+            // Commands that no server of the dialect has are not those of its clients.
+            if file.file_name() == "refusals.jsonl" {
+                continue;
+            }
+            let mut detection = ClientDetection::new();
+            for (way, _, frame) in records(&file.path()).unwrap_or_default() {
+                if way == Way::In {
+                    detection.client_line(frame.to_string().as_bytes());
+                }
+            }
+            assert!(detection.may_be(server), "{server} {}", file.path().display());
+            shown += usize::from(!detection.is_open());
+        }
+    }
+    assert!(shown > 10, "{shown}");
 }

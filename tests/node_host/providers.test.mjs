@@ -106,6 +106,27 @@ test("a provider may be given as an object", async (t) => {
   assert.deepEqual([name, config.name, config.models, streams], ["mine", "Mine", [{ id: "m", api: "own" }], true]);
 });
 
+test("models that answer no prompts are left out, and told of", async (t) => {
+  const server = await started({
+    test: t,
+    answers,
+    extensions: [
+      (pi) =>
+        pi.registerProvider("media", {
+          baseUrl: "http://x",
+          apiKey: "K",
+          api: "own",
+          models: [{ id: "talks" }, { type: "chat", id: "chats" }, { type: "image", id: "paints" }],
+          images: { own: { generateImages: async () => ({}) } },
+        }),
+    ],
+  });
+  const { config } = await server.hear("register_provider");
+  assert.deepEqual(config.models.map(({ id }) => id), ["talks", "chats"]);
+  const text = "models of extensions answer prompts here, others are left out: media/paints (image)";
+  assert.deepEqual(server.of("error").map(({ event, error }) => [event, error]), [["register_provider", text]]);
+});
+
 test("servers of MCP are registered where they are connected", async (t) => {
   const server = await started({
     test: t,
@@ -129,6 +150,26 @@ test("servers of MCP are registered where they are connected", async (t) => {
   });
   assert.deepEqual(server.registered.mcpServers.map(({ name, config }) => [name, config]), [["n", { url: "http://n" }]]);
   assert.deepEqual(server.of("error"), []);
+});
+
+test("servers of MCP have names of tools of their own", async (t) => {
+  const server = await started({
+    test: t,
+    connectsMcp: true,
+    extensions: [
+      (pi) => {
+        pi.registerMcpServer("a-b", { command: "x" });
+        pi.getMcpServers()[0].config.command = "changed";
+        try {
+          pi.registerMcpServer("a_b", { command: "y" });
+        } catch (error) {
+          pi.registerMcpServer("refused", { command: error.message });
+        }
+      },
+    ],
+  });
+  const text = 'MCP server "a_b": the tools of "a-b" have the same names';
+  assert.deepEqual(server.registered.mcpServers.map(({ name, config }) => [name, config.command]), [["a-b", "x"], ["refused", text]]);
 });
 
 test("servers of MCP are told to be missing, once", async (t) => {

@@ -25,11 +25,15 @@ mod logins;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "mcp")]
+mod mcp_cancelled;
+#[cfg(feature = "mcp")]
 mod mcp_conversations;
 #[cfg(feature = "mcp")]
 mod mcp_hostile;
 #[cfg(feature = "mcp")]
 mod mcp_logins;
+#[cfg(feature = "mcp")]
+mod mcp_registered;
 #[cfg(feature = "mcp")]
 mod mcp_servers;
 mod mock_llm;
@@ -44,6 +48,8 @@ mod providers;
 mod repl;
 mod rules;
 mod runs;
+#[cfg(all(feature = "codemode", feature = "mcp"))]
+mod script_models;
 mod settings;
 mod signals;
 mod slow_reader;

@@ -1,18 +1,19 @@
 //! What servers of `mcp.json` do during a session, played by `pi-rpc mock-mcp`: changes, ends, resources, logs.
 
-use crate::serve_support::{Server, of_type};
+use crate::{
+    mcp::{call, ends, finish},
+    serve_support::{Server, of_type},
+};
 use pi_rpc::protocol::Dialect::Pi1;
 use serde_json::{Value, json};
 use std::{
     fs,
     io::{BufRead as _, BufReader},
-    os::unix::fs::PermissionsExt as _,
     process::{Child, Command, Stdio},
 };
-use tempfile::TempDir;
 
 /// A session with the scripted server `s`.
-fn scripted(script: &Value, exposure: &str, turns: Value, options: &[&str]) -> Server {
+pub fn scripted(script: &Value, exposure: &str, turns: Value, options: &[&str]) -> Server {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mcp-script.json");
     fs::write(&path, script.to_string()).unwrap();
@@ -23,16 +24,8 @@ fn scripted(script: &Value, exposure: &str, turns: Value, options: &[&str]) -> S
     Server::script_in(Pi1, dir, turns, options)
 }
 
-fn call(tool: &str, arguments: Value) -> Value {
-    json!({ "say": [{ "tool": tool, "arguments": arguments }] })
-}
-
-fn ends() -> Value {
-    json!({ "say": [{ "text": "done" }] })
-}
-
 /// The texts of results, each with whether it is an error.
-fn results(frames: &[Value]) -> Vec<(String, bool)> {
+pub fn results(frames: &[Value]) -> Vec<(String, bool)> {
     let ends = of_type(frames, "tool_execution_end");
     let text = |end: &&Value| {
         (end["result"]["content"][0]["text"].as_str().unwrap().to_owned(), end["isError"] == true)
@@ -40,14 +33,8 @@ fn results(frames: &[Value]) -> Vec<(String, bool)> {
     ends.iter().map(text).collect()
 }
 
-fn finish(mut server: Server) {
-    server.until_type("agent_settled");
-    server.close_stdin();
-    assert_eq!(server.ends().status.code(), Some(0));
-}
-
 /// The names of the tools that each system message adds.
-fn added(frames: &[Value]) -> Vec<Vec<String>> {
+pub fn added(frames: &[Value]) -> Vec<Vec<String>> {
     let system = of_type(frames, "message_end");
     let system = system.iter().map(|frame| &frame["message"]).filter(|message| message["role"] == "system");
     let names = |message: &Value| -> Vec<String> {
@@ -219,88 +206,8 @@ fn late_direct_server_has_its_resources_declared() {
     finish(server);
 }
 
-/// An extension that registers a server by this name, and another one for `/other`.
-fn registering(dir: &TempDir, name: &str, exposure: &str) -> String {
-    let script = dir.path().join("registered.json");
-    let tool = json!({ "name": "t", "description": "Answers.", "calls": [[{ "text": "registered" }]] });
-    fs::write(&script, json!({ "tools": [tool] }).to_string()).unwrap();
-    let config = json!({
-        "command": env!("CARGO_BIN_EXE_pi-rpc"), "args": ["mock-mcp", "--script", script], "exposure": exposure,
-        "description": "Of an extension.",
-    });
-    let commands = json!([{ "name": "back" }]);
-    let register = json!({ "type": "register", "commands": commands, "mcpServers": [{ "name": name, "config": config }] });
-    let without = json!({ "type": "register", "commands": commands });
-    for (file, frame) in [("with", register), ("without", without)] {
-        fs::write(dir.path().join(file), format!("{frame}\n")).unwrap();
-    }
-    let path = dir.path().join("registering");
-    // The frame `done` has the id of the command.
-    let done = r#"s/.*"id":"\([^"]*\)".*/{"type":"done","id":"\1"}/"#;
-    let text = format!(
-        "#!/bin/sh\nread -r hello\ncat with\nwhile read -r line; do\n  case $line in *'\"type\":\"command\"'*)\n    \
-         cat without; printf '%s\\n' \"$line\" | sed '{done}';;\n  esac\ndone\n"
-    );
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
-    path.to_str().unwrap().to_owned()
-}
-
-#[test]
-fn extension_registers_server_and_takes_it_back() {
-    let dir = tempfile::tempdir().unwrap();
-    let extension = registering(&dir, "own", "direct");
-    let turns = json!([call("mcp__own__t", json!({})), ends(), call("mcp__own__t", json!({})), ends()]);
-    let mut server = Server::script_in(Pi1, dir, turns, &["-e", &extension]);
-    let frames = server.run("go");
-    assert_eq!(added(&frames)[0].last().unwrap(), "mcp__own__t");
-    assert_eq!(results(&frames), [("registered".to_owned(), false)]);
-    server.until_type("agent_settled");
-    server.send(json!({ "type": "prompt", "id": "back", "message": "/back" }));
-    server.response("back");
-    assert_eq!(results(&server.run("again")), [("Tool mcp__own__t not found".to_owned(), true)]);
-    finish(server);
-}
-
-#[test]
-fn registered_servers_are_searched_and_told() {
-    let dir = tempfile::tempdir().unwrap();
-    let extension = registering(&dir, "own", "deferred");
-    let turns =
-        json!([call("tool_search", json!({ "query": "answers" })), call("mcp__own__t", json!({})), ends()]);
-    let mut server = Server::script_in(Pi1, dir, turns, &["-e", &extension]);
-    let frames = server.run("go");
-    let loaded = "Loaded 1 tool. They are available from your next call:\n- mcp__own__t: Answers.";
-    assert_eq!(results(&frames), [(loaded.to_owned(), false), ("registered".to_owned(), false)]);
-    let system = of_type(&frames, "message_end");
-    let section = &system[0]["message"]["sections"]["mcp_servers"];
-    assert!(section.as_str().unwrap().contains("- mcp__own (tool_search): Of an extension."), "{section}");
-    finish(server);
-}
-
-#[test]
-fn servers_of_files_come_before_registered() {
-    let dir = tempfile::tempdir().unwrap();
-    let extension = registering(&dir, "o-wn", "direct");
-    let script = dir.path().join("file.json");
-    fs::write(&script, json!({ "tools": [{ "name": "f" }] }).to_string()).unwrap();
-    let entry = json!({ "command": env!("CARGO_BIN_EXE_pi-rpc"), "args": ["mock-mcp", "--script", script], "exposure": "direct" });
-    let folder = dir.path().join(".pi/agent");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("mcp.json"), json!({ "mcpServers": { "o_wn": entry } }).to_string()).unwrap();
-    let mut server = Server::script_in(Pi1, dir, json!([ends()]), &["-e", &extension]);
-    let frames = server.run("go");
-    assert_eq!(added(&frames)[0].last().unwrap(), "mcp__o_wn__f");
-    let told = &of_type(&frames, "extension_ui_request")[0]["message"];
-    let text = format!(
-        "MCP servers need attention:\n  config: {extension}: server \"o-wn\" is overridden by mcp.json\nRun /mcp to fix."
-    );
-    assert_eq!(told, &text);
-    finish(server);
-}
-
 /// A scripted server over HTTP, ended with the test.
-struct HttpServer(Child);
+pub struct HttpServer(Child);
 
 impl Drop for HttpServer {
     fn drop(&mut self) {
@@ -310,7 +217,7 @@ impl Drop for HttpServer {
 }
 
 /// A session with the scripted server `s` over HTTP, whose requests are in the file `requests.jsonl`.
-fn over_http(script: &Value, turns: Value) -> (HttpServer, Server) {
+pub fn over_http(script: &Value, turns: Value) -> (HttpServer, Server) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("http.json");
     fs::write(&path, script.to_string()).unwrap();

@@ -8,6 +8,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{fs, path::Path};
+use tempfile::TempDir;
 
 /// The entries of scripted servers, each in its folder: `here`, `inside` of the root, and `outside`.
 fn write_servers(home: &Path) {
@@ -72,8 +73,11 @@ fn servers_stay_below_the_roots() {
     assert_eq!(servers(&mut client, &session), ["here", "inside"]);
 }
 
-#[test]
-fn registered_servers_stay_below_the_roots() {
+/// A host with an extension that registers these servers, whose token `secret` has these limits; and the folder of the extension.
+fn registering(
+    limits: impl FnOnce(&str) -> Value,
+    servers: impl FnOnce(&Path) -> Value,
+) -> (TempDir, TcpHost) {
     let extensions = tempfile::tempdir().unwrap();
     let path = executable(
         extensions.path(),
@@ -82,20 +86,63 @@ fn registered_servers_stay_below_the_roots() {
     );
     let host = TcpHost::start_prepared(
         &hello(),
-        |here| vec![json!({ "roots": [format!("{here}/root")] })],
+        |here| vec![limits(here)],
         &["-e", &path],
         |home| {
-            let servers = json!([
+            let register = json!({ "type": "register", "mcpServers": servers(home) });
+            fs::write(format!("{path}.json"), format!("{register}\n")).unwrap();
+        },
+    );
+    (extensions, host)
+}
+
+#[test]
+fn registered_servers_stay_below_the_roots() {
+    let (_extensions, host) = registering(
+        |here| json!({ "roots": [format!("{here}/root")] }),
+        |home| {
+            json!([
                 { "name": "inside", "config": entry(home, Some("inner")) },
                 { "name": "outside", "config": entry(home, Some("../root2")) },
-            ]);
-            let register = json!({ "type": "register", "mcpServers": servers });
-            fs::write(format!("{path}.json"), format!("{register}\n")).unwrap();
+            ])
         },
     );
     let mut client = host.client("secret");
     let session = client.open(&json!({ "cwd": host.dir.path().join("root") }));
     assert_eq!(servers(&mut client, &session), ["inside"]);
+}
+
+#[test]
+fn token_forbids_and_narrows_registered_servers() {
+    for (limits, expected) in [
+        (json!({}), &["one", "two"][..]),
+        (json!({ "mcp": false }), &[]),
+        (json!({ "tools": ["read", "mcp__two__*"] }), &["two"]),
+    ] {
+        let (_extensions, host) = registering(
+            |_| limits.clone(),
+            |home| {
+                let server = |name: &str| json!({ "name": name, "config": entry(home, None) });
+                json!([server("one"), server("two")])
+            },
+        );
+        let mut client = host.client("secret");
+        let session = client.open(&json!({}));
+        assert_eq!(servers(&mut client, &session), expected, "{limits}");
+    }
+}
+
+#[cfg(feature = "codemode")]
+#[test]
+fn token_without_servers_runs_its_scripts() {
+    let settings = |home: &Path| {
+        fs::create_dir_all(home.join(".pi/agent")).unwrap();
+        fs::write(home.join(".pi/agent/settings.json"), r#"{"defaultTools":["+codemode"]}"#).unwrap();
+    };
+    let host = TcpHost::start_prepared(&hello(), |_| vec![json!({ "mcp": false })], &[], settings);
+    let mut client = host.client("secret");
+    let session = client.open(&json!({}));
+    assert_eq!(servers(&mut client, &session), [""; 0]);
 }
 
 #[test]

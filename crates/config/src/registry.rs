@@ -45,7 +45,8 @@ impl Config {
 }
 
 impl Config {
-    /// The models that answer no prompts, with or without a key, at the addresses of the file of models.
+    /// The models that answer no prompts, with or without a key, at the addresses of the file of models and of registered providers.
+    /// A registration with models replaces those of its provider, these included. Source: pi 1.6.0's `custom-provider.md`.
     pub fn other_models(&self) -> Vec<OtherModel> {
         let mut models = Vec::new();
         let catalogue = if self.only_registered { &[][..] } else { BUILT_IN.others };
@@ -57,6 +58,10 @@ impl Config {
                     .extend(facts.into_iter().filter_map(|it| OtherModel::read(purpose, list.provider, it)));
             }
         }
+        let is_replaced = |model: &OtherModel| {
+            self.registered.iter().any(|(name, keys)| *name == model.provider && !keys.models.is_empty())
+        };
+        models.retain(|model| !is_replaced(model));
         let configured = self.configured.iter().chain(&self.registered);
         for (name, base_url) in configured.filter_map(|(name, keys)| Some((name, keys.base_url.as_ref()?))) {
             for model in models.iter_mut().filter(|model| model.provider == *name) {

@@ -1,16 +1,19 @@
-//! Finds out the dialect of a client by its commands: those that only some dialects have, and members that only some have.
+//! Finds out the dialect of a client by its commands: those that only some dialects have, members that only some have, and whether the
+//! first one waits for the greeting of the server.
 
 use crate::{
     plan::TYPE,
     schema::{Def, defs},
 };
-use pi_rpc_protocol::{Base, Dialect, RpcCommandKind, read_line};
+use pi_rpc_protocol::{Base, Dialect, DialectReady, RpcCommandKind, read_line};
 use serde_json::{Map, Value};
 
 /// A client whose dialect is not known yet.
 #[derive(Debug)]
 pub struct ClientDetection {
     candidates: Vec<Base>,
+    /// Whether its first command has come before the server wrote anything.
+    spoke_first: bool,
 }
 
 impl Default for ClientDetection {
@@ -22,7 +25,12 @@ impl Default for ClientDetection {
 impl ClientDetection {
     /// Any dialect is possible.
     pub fn new() -> Self {
-        Self { candidates: Base::ALL.to_vec() }
+        Self { candidates: Base::ALL.to_vec(), spoke_first: false }
+    }
+
+    /// Notes that the client gives commands before the server has written anything. One whose server greets waits for that.
+    pub const fn speaks_first(&mut self) {
+        self.spoke_first = true;
     }
 
     /// Takes a line of the client. Returns the name of the command, if it leaves out dialects that were possible before.
@@ -48,10 +56,13 @@ impl ClientDetection {
         self.candidates.contains(&dialect.base())
     }
 
-    /// The likeliest dialect: of those that are left, one that a program speaks today.
+    /// The likeliest dialect: of those that are left, one whose client would have begun as this one did, and that a program speaks today.
     pub fn likeliest(&self) -> Option<Dialect> {
-        let dialects = || self.candidates.iter().filter_map(|base| Dialect::parse(base.as_str()));
-        dialects().find(|dialect| !dialect.record().started_as.is_empty()).or_else(|| dialects().next())
+        let begins_so = |dialect: &Dialect| !self.spoke_first || dialect.record().ready == DialectReady::None;
+        let is_spoken = |dialect: &Dialect| !dialect.record().started_as.is_empty();
+        let left = self.candidates.iter().filter_map(|base| Dialect::parse(base.as_str()));
+        // Of equals, the last is taken.
+        left.rev().max_by_key(|dialect| (begins_so(dialect), is_spoken(dialect)))
     }
 }
 
@@ -99,6 +110,21 @@ mod tests {
     fn member_of_one_dialect_shows_it() {
         let line = r#"{"type":"bash","command":"ls","excludeFromContext":true}"#;
         assert_eq!(shown(&[r#"{"type":"get_state"}"#, line]), Some(Dialect::Pi1));
+    }
+
+    #[test]
+    fn client_that_speaks_first_is_ungreeted() {
+        let line = r#"{"type":"get_login_providers"}"#;
+        assert_eq!(shown(&[line]), Some(Dialect::Omp));
+        let mut detection = ClientDetection::new();
+        detection.speaks_first();
+        detection.client_line(line.as_bytes());
+        assert_eq!(detection.likeliest(), Some(Dialect::Pi1Login));
+        // Where only dialects with a greeting have the command, the client has one of them nevertheless.
+        let mut detection = ClientDetection::new();
+        detection.speaks_first();
+        detection.client_line(br#"{"type":"negotiate_protocol","protocolVersion":2}"#);
+        assert_eq!(detection.likeliest(), Some(Dialect::Omp));
     }
 
     #[test]

@@ -31,6 +31,27 @@ impl Front {
         self.release_waiting(out);
     }
 
+    /// Takes a line of the client that has gone to the server as it is, before anything was translated.
+    pub fn passed_client_line(&mut self, line: &[u8]) {
+        let mut is_queued = false;
+        if let Ok(Some(frame)) = read_line(line, self.client.dialect) {
+            if let Inbound::Command(command) = &frame {
+                let allowed = self.client.machine.disposition(command);
+                is_queued = allowed.is_some_and(|case| case.disposition == Disposition::Queue);
+            }
+            self.client.machine.inbound(&frame);
+        }
+        match read_line(line, self.server.dialect) {
+            Ok(Some(Inbound::Command(command))) => {
+                let origin = Origin::Client(Box::new(ClientCommand::new(&command, is_queued)));
+                self.note_sent(command, origin);
+            }
+            Ok(Some(frame)) => drop(self.server.machine.inbound(&frame)),
+            // The server has answered it, and nothing follows.
+            Ok(None) | Err(_) => {}
+        }
+    }
+
     fn client_command(&mut self, command: RpcCommand, out: &mut Output) {
         let kind = command.kind();
         let allowed = self.client.machine.disposition(&command);
@@ -104,6 +125,11 @@ impl Front {
 
     /// Sends a command to the server.
     pub(crate) fn send(&mut self, command: RpcCommand, origin: Origin, out: &mut Output) {
+        write_line(&self.note_sent(command, origin), out);
+    }
+
+    /// Notes a command that the server gets.
+    fn note_sent(&mut self, command: RpcCommand, origin: Origin) -> Inbound {
         if command.kind().ended_work() == Some(EndedWork::Run)
             && self.server.machine.flow() != FlowState::Idle
         {
@@ -119,7 +145,7 @@ impl Front {
         });
         let frame = Inbound::Command(command);
         self.server.machine.inbound(&frame);
-        write_line(&frame, out);
+        frame
     }
 
     /// Sends the commands that have waited and that the server accepts now.

@@ -1,8 +1,13 @@
-//! Finds out the dialect of a server by commands that change nothing and that only some dialects have.
+//! Finds out the dialect of a server by commands that change nothing: those that only some dialects have, and those whose answers have
+//! members that only some have.
 
-use crate::front::Output;
+use crate::{
+    front::Output,
+    plan::TYPE,
+    schema::{Def, defs, title_of},
+};
 use pi_rpc_protocol::{Base, Dialect, DialectReady, Outbound, RpcCommandKind, errors, read};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// A server whose dialect is not known yet.
 #[derive(Debug)]
@@ -48,6 +53,9 @@ impl Detection {
                         .is_some_and(|text| *text == errors::unknown_command(*base, kind.as_str()))
                 };
                 self.keep(|base| kind.is_in(*base) != is_unknown(base));
+                if let Some(data) = frame.get("data").and_then(Value::as_object) {
+                    self.keep(|base| has_members(kind, data, *base));
+                }
             }
             None => {
                 self.lines.push(line.to_vec());
@@ -84,7 +92,32 @@ impl Detection {
 /// Beginning of the ids of the commands.
 const ID: &str = "pi-rpc-front-";
 
-/// As few reading commands as tell apart what reading commands can.
+/// The def of what the command is answered with.
+fn answer(kind: RpcCommandKind) -> Option<Def> {
+    let is_it =
+        |def: &Def| def.constant(TYPE) == Some("response") && def.constant("command") == Some(kind.as_str());
+    let data = defs().find(is_it)?.properties().find(|property| property.name == "data")?;
+    let title = title_of(data.schema)?;
+    defs().find(|def| def.title == title)
+}
+
+/// Whether the dialect has every member of an answer that any dialect has.
+fn has_members(kind: RpcCommandKind, data: &Map<String, Value>, base: Base) -> bool {
+    let given = answer(kind).into_iter().flat_map(Def::properties);
+    given.filter(|property| data.contains_key(property.name)).all(|property| property.is_in(base))
+}
+
+/// Whether answers to the command may have a member that not all of these dialects have.
+fn tells_apart(kind: RpcCommandKind, class: &[Base]) -> bool {
+    let is_in_some = |count: usize| count > 0 && count < class.len();
+    class.iter().all(|base| kind.is_in(*base))
+        && answer(kind)
+            .into_iter()
+            .flat_map(Def::properties)
+            .any(|property| is_in_some(class.iter().filter(|base| property.is_in(**base)).count()))
+}
+
+/// As few reading commands as tell apart what reading commands and the members of their answers can.
 fn questions() -> Vec<RpcCommandKind> {
     let mut classes = vec![Base::ALL.to_vec()];
     let mut chosen = Vec::new();
@@ -100,6 +133,12 @@ fn questions() -> Vec<RpcCommandKind> {
         if parts.len() > classes.len() {
             chosen.push(kind);
             classes = parts;
+        }
+    }
+    for class in classes.iter().filter(|class| class.len() > 1) {
+        if !chosen.iter().any(|kind| tells_apart(*kind, class)) {
+            let mut reading = RpcCommandKind::ALL.into_iter().filter(|kind| kind.is_read());
+            chosen.extend(reading.find(|kind| tells_apart(*kind, class)));
         }
     }
     chosen

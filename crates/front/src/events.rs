@@ -8,8 +8,9 @@ use crate::{
 use pi_rpc_machine::Kind;
 use pi_rpc_protocol::{
     AgentMessage, AgentSessionEvent, AgentSessionEventKind as Event, AssistantContent, AssistantMessage,
-    Base, Check as _, Cost, Dialect, DialectMessageStart, Emission, FlowState, MessageUpdateEvent, Outbound,
-    RpcResponse, Step, StopReason, ToolExecutionStartEvent, Update, Usage, read_versioned,
+    Base, Check as _, Cost, Dialect, DialectEmitsTitle, DialectMessageStart, Emission, FlowState,
+    MessageUpdateEvent, Outbound, RpcExtensionUIRequest, RpcResponse, Step, StopReason,
+    ToolExecutionStartEvent, Update, Usage, read_versioned,
 };
 use serde_json::{Map, Value};
 
@@ -41,8 +42,16 @@ impl Front {
             // The front has greeted already.
             Outbound::ReadyFrame(_) => {}
             Outbound::ExtensionUIRequest(request) if self.extension_asked(&request, out) => {}
+            Outbound::ExtensionUIRequest(RpcExtensionUIRequest::SetTitle(_)) if self.drops_titles() => {}
             frame => self.pass_frame(&frame, out),
         }
+    }
+
+    /// Whether the server always sends titles, and the client's own only where its environment wants them.
+    fn drops_titles(&self) -> bool {
+        let emits = |dialect: Dialect| dialect.record().emits_title;
+        emits(self.client.dialect) == DialectEmitsTitle::OptIn
+            && emits(self.server.dialect) == DialectEmitsTitle::Always
     }
 
     /// Passes a line on whose type neither dialect has: clients skip it, as they would from their own server.

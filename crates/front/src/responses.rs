@@ -5,8 +5,9 @@ use crate::{
     totals::{StatsBridge, Totals},
 };
 use pi_rpc_protocol::{
-    AgentMessage, Check as _, Dialect, DialectErrorStyle, DialectPromptAck, EndedWork, GetMessagesCommand,
-    Outbound, PromptDisposition, RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess, errors,
+    AgentMessage, Check as _, Dialect, DialectErrorStyle, DialectLevelWithoutThinking, DialectPromptAck,
+    EndedWork, GetMessagesCommand, Outbound, PromptDisposition, RequestId, RpcCommandKind, RpcErrorResponse,
+    RpcSuccess, errors,
 };
 use serde_json::Value;
 
@@ -70,6 +71,16 @@ impl Front {
         }
     }
 
+    /// Takes the thinking level of a model that does not think out of the state, where the client's dialect has none there.
+    fn unset_level(&self, response: &mut RpcSuccess) {
+        let RpcSuccess::GetState(state) = response else { return };
+        let unset = DialectLevelWithoutThinking::Unset;
+        let thinks = state.data.model.as_ref().is_none_or(|model| model.reasoning);
+        if !thinks && self.client.dialect.record().level_without_thinking == unset {
+            state.data.thinking_level = None;
+        }
+    }
+
     /// Answers a command of the client with a success response of the server.
     fn answer(
         &mut self,
@@ -89,6 +100,7 @@ impl Front {
             self.forget_queues();
         }
         self.bridge_stats(&mut response);
+        self.unset_level(&mut response);
         if kind == RpcCommandKind::Compact {
             self.recount(out);
         }

@@ -31,8 +31,34 @@ fn found(dialect: Dialect) -> Option<Dialect> {
 fn answers_tell_dialects_apart() {
     for base in Base::ALL {
         let dialect = Dialect::parse(base.as_str()).expect("a dialect");
-        // No command that reads tells pi 0.73 from its predecessors.
+        // Only a member of an answer tells pi 0.73 from its predecessors, and these answers have none.
         let expected = if dialect == Dialect::Pi073 { Dialect::Pi } else { dialect };
         assert_eq!(found(dialect), Some(expected), "{dialect}");
+    }
+}
+
+#[test]
+fn member_of_answer_tells_dialects_apart() {
+    let usage = json!({ "contextUsage": { "tokens": 0, "contextWindow": 200_000, "percent": 0 } });
+    for (data, expected) in [(json!({}), Dialect::Pi), (usage, Dialect::Pi073)] {
+        let (mut detection, mut out) = (Detection::new(), Output::default());
+        detection.start(&mut out);
+        let mut found = None;
+        for command in String::from_utf8(out.to_server).expect("UTF-8").lines() {
+            let command: Value = serde_json::from_str(command).expect("JSON");
+            let name = command["type"].as_str().expect("a type");
+            let kind = RpcCommandKind::parse(name).expect("a command");
+            let mut answer = json!({ "type": "response", "command": name, "success": true });
+            match (kind.is_in(Base::Pi), kind) {
+                (true, RpcCommandKind::GetSessionStats) => answer["data"] = data.clone(),
+                (true, _) => {}
+                (false, _) => {
+                    answer["success"] = false.into();
+                    answer["error"] = errors::unknown_command(Base::Pi, name).into();
+                }
+            }
+            found = detection.server_line(answer.to_string().as_bytes());
+        }
+        assert_eq!(found, Some(expected));
     }
 }

@@ -139,7 +139,7 @@ impl SessionTask {
         Box::new(Self {
             id,
             directory: options.tool_environment.directory.clone(),
-            connects_mcp: options.built_in.is_some(),
+            connects_mcp: options.extension_setup.mcp_connector.is_some(),
             runs_other_models: options.built_in.as_ref().is_some_and(|it| it.calls_models()),
             runner: Runner::new(options, gate),
             _open_gate: open_gate,

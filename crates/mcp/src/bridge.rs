@@ -71,6 +71,7 @@ const LOGIN_CHECK: Duration = Duration::from_secs(1);
 /// How many lists of tools in a row are read while a server keeps changing them, a second between them.
 const RELIST_PAUSE: Duration = Duration::from_secs(1);
 
+use registered::Registrations;
 use scripts::{Scripts, codemode_tool};
 use tool_search::search_tool;
 
@@ -139,7 +140,7 @@ impl BuiltIn for McpBridge {
     fn run(self: Arc<Self>, session: BuiltInSession) -> Pin<Box<dyn Future<Output = String> + Send>> {
         let (events, inbox) = mpsc::channel(16);
         let BuiltInSession { frames, output, directory, processes, secrets } = session;
-        let servers = self.servers.iter().map(|entry| Server::new(entry.clone())).collect();
+        let servers = self.servers.iter().map(|entry| Server::new(entry.clone(), Source::File)).collect();
         let errors = self.errors.clone();
         let environment = secrets.child_environment();
         let (log, agent) = (Some(self.agent.join(LOG)), Some(self.agent.clone()));
@@ -163,13 +164,14 @@ impl BuiltIn for McpBridge {
             calls: HashMap::new(),
             pending: Vec::new(),
             searches: BTreeMap::new(),
-            activations: BTreeSet::new(),
+            registrations: Registrations::default(),
             queries: 0,
             notices: 0,
             logins_changed: None,
             limit: None,
             has_waited: false,
             has_reported: false,
+            reported: BTreeSet::new(),
         };
         Box::pin(bridge.serve(frames, inbox))
     }
@@ -177,14 +179,24 @@ impl BuiltIn for McpBridge {
 
 struct Server {
     entry: McpEntry,
-    /// An extension has it, and no file.
-    is_registered: bool,
+    source: Source,
     state: State,
     /// Counts its connections: what an earlier one reports is of no use.
     attempt: u64,
     /// Its tools, each with the name for the model.
     tools: Vec<(String, Tool)>,
     notes: Vec<String>,
+}
+
+/// Where a server is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// `mcp.json`.
+    File,
+    /// An extension.
+    Extension,
+    /// An extension that has taken it back. Its place stays, and nobody sees it.
+    Withdrawn,
 }
 
 enum State {
@@ -206,13 +218,13 @@ enum Event {
     Listed(usize, u64, Vec<Tool>, Vec<String>),
     /// Its connection is closed, for this reason.
     Closed(usize, u64, String),
-    /// The server refuses the login.
-    Refused(usize, u64),
+    /// The server refuses the login; the id is that of the call that has failed by it.
+    Refused(usize, u64, String),
     /// A login of `/mcp`, by the id of the command, has ended.
     LoggedIn(usize, String, Result<LoginOutcome, String>),
     /// A call has ended; this is its id.
     Ended(String),
-    /// A call was not performed, as the server has ended the session before.
+    /// A call was not performed, as the server had ended the session before.
     Again(usize, u64, ExtensionToolCall),
 }
 
@@ -244,8 +256,7 @@ struct SessionBridge {
     pending: Vec<PendingRequest>,
     /// Searches that wait for the list of tools, by the ids of their queries; with the id of the call.
     searches: BTreeMap<String, (String, Search)>,
-    /// Queries of the list of tools, to which tools are added that servers need.
-    activations: BTreeSet<String>,
+    registrations: Registrations,
     queries: u64,
     notices: u64,
     /// When the file of logins was changed last, while a server waits for a login.
@@ -254,6 +265,8 @@ struct SessionBridge {
     limit: Option<Instant>,
     has_waited: bool,
     has_reported: bool,
+    /// What the user knows of.
+    reported: BTreeSet<String>,
 }
 
 /// A request that waits for servers.
@@ -287,9 +300,9 @@ impl PendingRequest {
 }
 
 impl Server {
-    fn new(entry: McpEntry) -> Self {
+    const fn new(entry: McpEntry, source: Source) -> Self {
         let state = if entry.is_enabled { State::Connecting } else { State::Disabled };
-        Self { entry, is_registered: false, state, attempt: 0, tools: Vec::new(), notes: Vec::new() }
+        Self { entry, source, state, attempt: 0, tools: Vec::new(), notes: Vec::new() }
     }
 
     const fn is_settled(&self) -> bool {
@@ -393,8 +406,8 @@ impl SessionBridge {
                 let Some(data) = self.scripts.pass_answer(&answer.id, answer.data.unwrap_or_default()) else {
                     return;
                 };
-                if self.activations.remove(&answer.id) {
-                    return self.activate(&data).await;
+                if self.take_tool_list(&answer.id, &data).await {
+                    return;
                 }
                 if let Some((id, search)) = self.searches.remove(&answer.id) {
                     self.search(id, search, data).await;
@@ -452,7 +465,8 @@ impl SessionBridge {
             path: None,
         };
         // Without any server it is there for those that an extension may still register.
-        let has_command = !self.servers.is_empty() || !self.errors.is_empty() || self.is_selected;
+        let has_errors = !self.errors.is_empty() || !self.registrations.errors.is_empty();
+        let has_command = !self.servers.is_empty() || has_errors || self.is_selected;
         if !has_command {
             tools.clear();
         }

@@ -105,6 +105,8 @@ struct Outstanding {
     answer: oneshot::Sender<Result<Value, RequestError>>,
     /// Takes progress; the next one replaces what was not read.
     progress: watch::Sender<Option<Value>>,
+    /// Whether the server may be working on it.
+    is_at_server: bool,
 }
 
 impl Inbox {
@@ -206,6 +208,13 @@ impl Inbox {
         self.lock().clear();
     }
 
+    /// Notes whether the server may be working on a request, and so has to be told of its cancellation.
+    pub(crate) fn set_at_server(&self, id: u64, is_at_server: bool) {
+        if let Some(outstanding) = self.lock().get_mut(&id) {
+            outstanding.is_at_server = is_at_server;
+        }
+    }
+
     /// Whether a request has no answer yet.
     pub(crate) fn awaits(&self, id: u64) -> bool {
         self.lock().contains_key(&id)
@@ -274,9 +283,8 @@ impl Client {
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         let (answer, mut answered) = oneshot::channel();
         let (sender, mut news) = watch::channel(None);
-        self.inbox.lock().insert(id, Outstanding { answer, progress: sender });
-        let mut request =
-            OpenRequest { client: self, id, is_cancellable: method != "initialize", is_over: false };
+        self.inbox.lock().insert(id, Outstanding { answer, progress: sender, is_at_server: false });
+        let request = OpenRequest { client: self, id, is_cancellable: method != "initialize" };
         let mut closed = self.inbox.closed.subscribe();
         let sending = self.send(&message);
         tokio::pin!(sending);
@@ -286,10 +294,7 @@ impl Client {
         let outcome = loop {
             tokio::select! {
                 biased;
-                Ok(answer) = &mut answered => {
-                    request.is_over = true;
-                    break answer;
-                }
+                Ok(answer) = &mut answered => break answer,
                 sent = &mut sending, if !is_sent => match sent {
                     Ok(()) => is_sent = true,
                     Err(error) => break Err(error),
@@ -306,7 +311,7 @@ impl Client {
                 () = sleep_until(limit) => break Err(late().into()),
             }
         };
-        // Dropped here, where it cancels what has no answer.
+        // Dropped here, where it cancels what the server may still work on.
         drop(request);
         outcome
     }
@@ -329,7 +334,11 @@ impl Client {
         match &self.transport {
             Transport::Stdio(sender) => {
                 let sent = sender.send(format!("{message}\n")).await;
-                sent.map_err(|_| RequestError::Failed("the connection is closed".to_owned()))
+                sent.map_err(|_| RequestError::Failed("the connection is closed".to_owned()))?;
+                if let Some(id) = message.get("id").and_then(Value::as_u64) {
+                    self.inbox.set_at_server(id, true);
+                }
+                Ok(())
             }
             Transport::Http(http) => http.post(message, &self.inbox).await,
         }
@@ -342,18 +351,17 @@ pub(crate) async fn closed_reason(closed: &mut watch::Receiver<Option<String>>) 
     reason.ok().flatten().unwrap_or_else(|| "Connection closed".to_owned())
 }
 
-/// A request that is cancelled when it is dropped without an answer.
+/// A request that is cancelled when it is dropped while the server may be working on it.
 struct OpenRequest<'a> {
     client: &'a Client,
     id: u64,
     is_cancellable: bool,
-    is_over: bool,
 }
 
 impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
-        self.client.inbox.lock().remove(&self.id);
-        if self.is_over || !self.is_cancellable {
+        let outstanding = self.client.inbox.lock().remove(&self.id);
+        if !self.is_cancellable || !outstanding.is_some_and(|it| it.is_at_server) {
             return;
         }
         let params = json!({ "requestId": self.id, "reason": "cancelled" });

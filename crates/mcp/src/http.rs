@@ -226,12 +226,20 @@ impl HttpTransport {
     }
 
     async fn post_once(&self, message: &Value, inbox: &Inbox) -> Result<(), RequestError> {
-        let response = self.send(message).await?;
-        self.check(&response)?;
+        let request = message.get("id").filter(|_| message.get("method").is_some()).and_then(Value::as_u64);
+        request.into_iter().for_each(|id| inbox.set_at_server(id, true));
+        let sent = self.send(message).await;
+        // A server whose connection broke may still work on it; one that has refused it does not.
+        let is_unclear = matches!(sent, Err(RequestError::Transient(_)));
+        let checked = sent.and_then(|response| self.check(&response).map(|()| response));
+        if checked.is_err() && !is_unclear {
+            request.into_iter().for_each(|id| inbox.set_at_server(id, false));
+        }
+        let response = checked?;
         if let Some(id) = response.headers().get(&SESSION).filter(|_| message["method"] == "initialize") {
             self.session.lock().unwrap_or_else(PoisonError::into_inner).insert(SESSION, id.clone());
         }
-        let Some(id) = message.get("id").filter(|_| message.get("method").is_some()) else { return Ok(()) };
+        let Some(id) = request else { return Ok(()) };
         if matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             let status = response.status().as_u16();
             return Err(RequestError::Failed(format!(
@@ -239,7 +247,7 @@ impl HttpTransport {
             )));
         }
         match is_event_stream(&response) {
-            true => self.read_answer(response, id.as_u64().unwrap_or_default(), inbox).await,
+            true => self.read_answer(response, id, inbox).await,
             false => self.read_message(response, inbox).await.map_err(RequestError::Failed),
         }
     }

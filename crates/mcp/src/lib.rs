@@ -59,7 +59,7 @@ pub use confinement::confine;
 pub use naming::tool_prefix;
 pub use script_models::ScriptModels;
 pub use server::{ConnectError, ConnectedServer, LoginOutcome, Surroundings, connect, log_in, log_out};
-pub use status::{exposure_name, servers_section};
+pub use status::{deferred_notice, exposure_name, servers_section, unreachable_notice};
 
 /// The longest message of a server in bytes: 8 MiB.
 pub const MAX_MESSAGE: usize = 8 * 1024 * 1024;

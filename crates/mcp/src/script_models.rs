@@ -1,6 +1,6 @@
 //! Models that scripts run besides tools: classifiers, and models that make images.
 
-use pi_rpc_config::Keys;
+use pi_rpc_config::{OtherModels, SharedOtherModels};
 use pi_rpc_login::refresh_expiring;
 use pi_rpc_model::other_models::{OtherModel, OtherRequest, Purpose};
 use pi_rpc_model_http::http::{ExchangeLimits, Http};
@@ -19,17 +19,23 @@ const TIME: Duration = Duration::from_secs(600);
 /// Bytes of an answer.
 const BYTES: usize = 32 * 1024 * 1024;
 
-/// How often a request is sent again that has failed for a reason that may pass, and the first pause. Source: pi 1.6.0 source.
+/// How often a request is sent again that the provider has refused for now, or that could not be sent, and the first pause. Source: pi
+/// 1.6.0 source, which sends only what was refused again.
 const RETRIES: u32 = 2;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Characters of a provider's error.
 const MAX_ERROR: usize = 1000;
 
-/// The models, and what their requests need.
+/// The models that scripts may run, as extensions change them.
 pub struct ScriptModels {
-    models: Vec<OtherModel>,
-    keys: Keys,
+    shared: SharedOtherModels,
+    http: Arc<Http>,
+}
+
+/// The models of one script, and what their requests need.
+pub(crate) struct CurrentModels {
+    known: Arc<OtherModels>,
     http: Arc<Http>,
 }
 
@@ -42,11 +48,18 @@ pub(crate) struct ModelResult {
 }
 
 impl ScriptModels {
-    /// These models, with the credentials of `keys`.
-    pub const fn new(models: Vec<OtherModel>, keys: Keys, http: Arc<Http>) -> Self {
-        Self { models, keys, http }
+    /// These models, reached by `http`.
+    pub const fn new(shared: SharedOtherModels, http: Arc<Http>) -> Self {
+        Self { shared, http }
     }
 
+    /// The models for a script that begins now.
+    pub(crate) fn current(&self) -> CurrentModels {
+        CurrentModels { known: self.shared.latest(), http: self.http.clone() }
+    }
+}
+
+impl CurrentModels {
     /// The models for a purpose, of one provider or all.
     pub(crate) fn of<'m>(
         &'m self,
@@ -54,16 +67,16 @@ impl ScriptModels {
         provider: Option<&str>,
     ) -> impl Iterator<Item = &'m OtherModel> {
         let of_provider = move |model: &&OtherModel| provider.is_none_or(|name| name == model.provider);
-        self.models.iter().filter(move |model| model.purpose == purpose).filter(of_provider)
+        self.known.models.iter().filter(move |model| model.purpose == purpose).filter(of_provider)
     }
 
     /// Whether there are credentials for the model.
     pub(crate) fn is_available(&self, model: &OtherModel) -> bool {
-        self.keys.is_configured(&model.provider) && !self.address(model).contains('{')
+        self.known.keys.is_configured(&model.provider) && !self.address(model).contains('{')
     }
 
     fn address(&self, model: &OtherModel) -> String {
-        self.keys.filled_address(&model.provider, &model.base_url)
+        self.known.keys.filled_address(&model.provider, &model.base_url)
     }
 
     /// Sends a context, whose shape is right, to a model. A failure is a result.
@@ -84,7 +97,7 @@ impl ScriptModels {
                 None
             }
             Err(error) => {
-                let error = self.keys.secrets().redact(&error).into_owned();
+                let error = self.known.keys.secrets().redact(&error).into_owned();
                 value[member] = if model.purpose == Purpose::Image { json!([]) } else { json!({}) };
                 value["stopReason"] = "error".into();
                 value["errorMessage"] = error.as_str().into();
@@ -103,8 +116,8 @@ impl ScriptModels {
         addressed.base_url = self.address(model);
         let OtherRequest { url, headers, body } = addressed.request(context)?;
         let provider = &model.provider;
-        refresh_expiring(&self.http, &self.keys, provider).await.map_err(|error| error.to_string())?;
-        let (keys, named, id) = (self.keys.clone(), provider.clone(), model.id.clone());
+        refresh_expiring(&self.http, &self.known.keys, provider).await.map_err(|error| error.to_string())?;
+        let (keys, named, id) = (self.known.keys.clone(), provider.clone(), model.id.clone());
         // A key may come from a command.
         let credentials =
             tokio::task::spawn_blocking(move || keys.extension_credentials(&named, Some(&id))).await;
@@ -147,7 +160,13 @@ impl ScriptModels {
                     }
                     text
                 }
-                Err(error) => format!("{label} error: {error}"),
+                Err(failure) => {
+                    let text = format!("{label} error: {}", failure.text);
+                    if !failure.is_unsent {
+                        return Err(text);
+                    }
+                    text
+                }
             };
             if again.is_none() {
                 return Err(failure);

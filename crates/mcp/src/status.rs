@@ -1,6 +1,9 @@
 //! What users and the model are told about the servers.
 
-use super::naming::namespace;
+use super::{
+    bridge::{SCRIPT_TOOL, SEARCH_TOOL},
+    naming::namespace,
+};
 use pi_rpc_config::mcp::{McpEntry, McpExposure};
 
 /// Characters of a server's description in the system prompt.
@@ -53,6 +56,33 @@ pub fn servers_section<'a>(servers: impl Iterator<Item = &'a McpEntry>, has_scri
 /// Whether tools of the server are found by `tool_search` alone.
 pub(crate) fn needs_search(entry: &McpEntry, has_scripts: bool) -> bool {
     !has_scripts && entry.has_exposure(McpExposure::Codemode) || entry.has_exposure(McpExposure::Deferred)
+}
+
+/// What the user is told where neither of the tools is offered by which tools of these servers are reached that are not declared;
+/// `is_turned_off`: by `autoEnableCodemode`.
+pub fn unreachable_notice<'a>(servers: impl Iterator<Item = &'a McpEntry>, is_turned_off: bool) -> String {
+    let unreached = |entry: &&McpEntry| {
+        entry.has_exposure(McpExposure::Codemode) || entry.has_exposure(McpExposure::Deferred)
+    };
+    let names: Vec<&str> = servers.filter(unreached).map(|entry| entry.name.as_str()).collect();
+    let reason = if is_turned_off { " (autoEnableCodemode is false)" } else { "" };
+    format!(
+        "Tools of MCP servers are reached by {SCRIPT_TOOL} or {SEARCH_TOOL}, and neither is offered{reason}; they cannot be called: {}",
+        names.join(", ")
+    )
+}
+
+/// What the log says of those of these servers whose exposure is `codemode`, in a program without scripts; `None`: there are none.
+pub fn deferred_notice<'a>(servers: impl Iterator<Item = &'a McpEntry>) -> Option<String> {
+    let scripted = servers.filter(|entry| entry.has_exposure(McpExposure::Codemode));
+    let names: Vec<&str> = scripted.map(|entry| entry.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "MCP servers with exposure codemode are deferred here, as this program was built without scripts: the model finds their tools by \
+             {SEARCH_TOOL} ({})",
+            names.join(", ")
+        )
+    })
 }
 
 /// The name of an exposure, as it is written.

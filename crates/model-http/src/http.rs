@@ -19,7 +19,7 @@ mod socket;
 use self::aws_chain::{ChainClients, KeyChain};
 pub use self::{
     answer_watch::{AnswerWatch, RawEvent, ResponseHead},
-    exchange::{ExchangeLimits, Exchanged},
+    exchange::{ExchangeFailure, ExchangeLimits, Exchanged},
 };
 use self::{
     failure::{RequestFailure, chain, no_event_stream, refusal, seconds},

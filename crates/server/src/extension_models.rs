@@ -8,8 +8,8 @@ use super::{
     sent_images::ImageFitter,
 };
 use pi_rpc_config::{
-    self as config, Config, Environment, Keys, RegisteredProvider, RegisteredProviders, SelectionError,
-    SelectionOptions, VirtualModel, catalogue::BUILT_IN, pattern::full_id,
+    self as config, Config, Environment, Keys, OtherModels, RegisteredProvider, RegisteredProviders,
+    SelectionError, SelectionOptions, SharedOtherModels, VirtualModel, catalogue::BUILT_IN, pattern::full_id,
 };
 use pi_rpc_engine::{ModelChoice, ModelSelection, ReloadedModels};
 use pi_rpc_model::{anthropic::Threads, request::Endpoint, scripted::Script};
@@ -33,6 +33,8 @@ pub struct ModelSource {
     registered: RegisteredProviders,
     /// Virtual models of extensions.
     virtual_models: Vec<VirtualModel>,
+    /// The models that scripts run, where something runs scripts.
+    other_models: Option<SharedOtherModels>,
     /// Whether a thinking level behind a model's name applies; a resumed session has its own.
     pub names_level: bool,
 }
@@ -110,9 +112,18 @@ impl ModelLibrary {
             keys,
             registered,
             virtual_models: Vec::new(),
+            other_models: None,
             names_level: true,
         });
         self
+    }
+
+    /// The models that scripts run, which follow what extensions and the user change from now on; `None`: the model of the session is
+    /// a script, beside which no provider is reached.
+    pub fn share_other_models(&mut self) -> Option<SharedOtherModels> {
+        let source = self.source.as_mut().filter(|source| source.wanted.is_some())?;
+        let models = OtherModels::new(&source.whole_config(), source.all_keys());
+        Some(source.other_models.insert(SharedOtherModels::new(models)).clone())
     }
 
     /// Adds or changes the provider `name` of an extension; without a `config`, removes it. Returns all models, the earlier
@@ -316,6 +327,9 @@ impl ModelLibrary {
     fn refresh(&mut self, changed: Option<&str>) {
         let Some(source) = &self.source else { return };
         let (config, keys) = (source.whole_config(), source.all_keys());
+        if let Some(shared) = &source.other_models {
+            shared.replace(OtherModels::new(&config, keys.clone()));
+        }
         let follows = config.dialect.record().level_follows_model;
         let settings = &config.settings;
         let access = Arc::new(source.access());

@@ -34,6 +34,8 @@ pub struct Passthrough {
     shown_by: Option<&'static str>,
     lines: Vec<(Way, Vec<u8>)>,
     kept: usize,
+    /// Whether the server has written anything.
+    has_heard: bool,
 }
 
 impl Passthrough {
@@ -44,6 +46,7 @@ impl Passthrough {
 
     /// Keeps a line that passes.
     pub fn pass(&mut self, way: Way, line: &[u8]) {
+        self.has_heard |= way == Way::ToClient;
         self.kept += line.len() + size_of::<(Way, Vec<u8>)>();
         if self.kept <= MOST_KEPT {
             self.lines.push((way, line.to_vec()));
@@ -54,6 +57,9 @@ impl Passthrough {
 
     /// Takes a line of the client.
     pub fn compare(&mut self, line: &[u8]) -> DialectMatch {
+        if !self.has_heard {
+            self.client.speaks_first();
+        }
         self.shown_by = self.client.client_line(line).or(self.shown_by);
         let found = match (self.server, self.client.likeliest()) {
             _ if self.kept > MOST_KEPT || self.client.is_open() => DialectMatch::Same,
@@ -82,9 +88,11 @@ impl Passthrough {
         for (way, line) in self.lines.drain(..) {
             match way {
                 Way::ToClient => front.server_line(&line, &mut passed),
-                Way::ToServer => front.client_line(&line, &mut passed),
+                Way::ToServer => front.passed_client_line(&line),
             }
         }
+        // What the front itself asks about what has passed; the client has seen the rest.
+        output.to_server.append(&mut passed.to_server);
         front
     }
 }

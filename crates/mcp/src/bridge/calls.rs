@@ -72,8 +72,8 @@ impl SessionBridge {
                 Err(RequestError::SessionOver) if !is_again => Event::Again(at, attempt, call),
                 Err(RequestError::NeedsLogin) => {
                     let error = needs_login(&running.server);
-                    running.output.send(ExtensionFailed { id, error }).await;
-                    Event::Refused(at, attempt)
+                    running.output.send(ExtensionFailed { id: call.id, error }).await;
+                    Event::Refused(at, attempt, id)
                 }
                 Err(error) => {
                     running.output.send(ExtensionFailed { id: call.id, error: error.to_string() }).await;

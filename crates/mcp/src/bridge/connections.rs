@@ -83,8 +83,11 @@ impl SessionBridge {
                     self.register().await;
                 }
             },
-            Event::Refused(at, attempt) if is_current(self, at, attempt) => {
-                self.require_login(at);
+            Event::Refused(at, attempt, id) => {
+                self.calls.remove(&id);
+                if is_current(self, at, attempt) {
+                    self.require_login(at);
+                }
                 return;
             }
             Event::LoggedIn(at, command, outcome) => return self.report_login(at, command, outcome).await,
@@ -100,13 +103,17 @@ impl SessionBridge {
                 self.servers[at].state = State::Disconnected(reason);
                 return;
             }
-            Event::Connected(..) | Event::Listed(..) | Event::Closed(..) | Event::Refused(..) => return,
+            Event::Connected(..) | Event::Listed(..) | Event::Closed(..) => return,
             Event::Ended(id) => {
                 self.calls.remove(&id);
                 self.scripts.forget(&id);
                 return;
             }
             Event::Again(at, attempt, call) => {
+                // One that was cancelled meanwhile must not be performed after all.
+                if self.calls.remove(&call.id).is_none() {
+                    return;
+                }
                 if is_current(self, at, attempt) {
                     self.servers[at].state =
                         State::Disconnected("the server has ended the session".to_owned());

@@ -2,7 +2,7 @@
 
 use super::scripts::{CallInScript, RunningScript};
 use crate::{
-    script_models::{ModelResult, ScriptModels},
+    script_models::{CurrentModels, ModelResult},
     script_output::ScriptCall,
 };
 use pi_rpc_codemode::Sandbox;
@@ -34,7 +34,7 @@ const CHAT: &str = "chat";
 
 /// The models of one script, and its requests to them.
 pub(super) struct ModelCalls {
-    models: Arc<ScriptModels>,
+    models: Arc<CurrentModels>,
     chat: Vec<QueriedModel>,
     slots: Arc<Semaphore>,
     running: JoinSet<ModelCallEnd>,
@@ -54,7 +54,8 @@ pub(super) struct ModelCallEnd {
 }
 
 impl ModelCalls {
-    pub(super) fn new(models: Arc<ScriptModels>, chat: Vec<QueriedModel>) -> Self {
+    pub(super) fn new(models: CurrentModels, chat: Vec<QueriedModel>) -> Self {
+        let models = Arc::new(models);
         let slots = Arc::new(Semaphore::new(MAX_REQUESTS));
         Self { models, chat, slots, running: JoinSet::new(), count: 0, usage: None, images: 0 }
     }

@@ -60,6 +60,8 @@ impl SessionBridge {
             }
             lines.extend(server.notes.iter().map(|note| format!("  {}: {note}", server.entry.name)));
         }
+        // Servers may be added later; what was said before is not said again.
+        lines.retain(|line| self.reported.insert(line.clone()));
         if !lines.is_empty() {
             let text = format!("MCP servers need attention:\n{}\nRun /mcp to fix.", lines.join("\n"));
             self.notify(text, NotifyType::Warning).await;
@@ -80,9 +82,11 @@ impl SessionBridge {
         let words: Vec<&str> = command.arguments.split_whitespace().collect();
         let (text, kind) = match words[..] {
             [] => {
-                let servers = self.servers.iter().map(Server::line);
-                let errors = self.errors.iter().map(|error| format!("config error: {error}"));
-                let lines: Vec<String> = servers.chain(errors).collect();
+                let known = self.servers.iter().filter(|server| server.source != Source::Withdrawn);
+                let Registrations { errors, overridden, .. } = &self.registrations;
+                let errors = self.errors.iter().chain(errors).map(|error| format!("config error: {error}"));
+                let overridden = overridden.iter().map(|line| format!("overridden: {line}"));
+                let lines: Vec<String> = known.map(Server::line).chain(errors).chain(overridden).collect();
                 (
                     if lines.is_empty() { "No MCP servers.".to_owned() } else { lines.join("\n") },
                     NotifyType::Info,
@@ -115,7 +119,8 @@ impl SessionBridge {
         };
         let all = || 0..self.servers.len();
         if let Some(name) = name {
-            let found = all().find(|at| self.servers[*at].entry.name == name);
+            let is_it = |it: &Server| it.entry.name == name && it.source != Source::Withdrawn;
+            let found = all().find(|at| is_it(&self.servers[*at]));
             let found = found.ok_or_else(|| format!("No MCP server named \"{name}\"."))?;
             return Some(found).filter(fits).ok_or_else(|| none.to_owned());
         }

@@ -119,7 +119,8 @@ impl SessionBridge {
 
     pub(super) fn run_script(&mut self, call: ExtensionToolCall) {
         let Some(program) = self.program.clone() else { return };
-        let namespaces = self.servers.iter().map(|server| Namespace {
+        let known = self.servers.iter().filter(|server| server.source != Source::Withdrawn);
+        let namespaces = known.map(|server| Namespace {
             server: server.entry.name.clone(),
             description: server.entry.description.clone(),
             instructions: match &server.state {
@@ -200,7 +201,8 @@ impl RunningScript {
         let tools: Vec<QueriedTool> = serde_json::from_value(tools).unwrap_or_default();
         self.tools = tools.into_iter().filter(|tool| tool.callable && tool.name != SCRIPT_TOOL).collect();
         let Some(entries) = self.query(QueryKind::Entries).await else { return };
-        if let Some(models) = self.available.clone().filter(|_| code.contains("models")) {
+        let available = self.available.as_ref().filter(|_| code.contains("models"));
+        if let Some(models) = available.map(|models| models.current()) {
             let Some(known) = self.query(QueryKind::Models).await else { return };
             let chat = known.get("models").cloned().unwrap_or_default();
             self.models = Some(ModelCalls::new(models, serde_json::from_value(chat).unwrap_or_default()));

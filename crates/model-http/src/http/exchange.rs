@@ -1,6 +1,11 @@
 //! Requests with a short answer, such as those for tokens.
 
-use super::{Http, failure::chain, host, response::pieces};
+use super::{
+    Http,
+    failure::{chain, is_refused_certificate},
+    host,
+    response::pieces,
+};
 use futures_util::StreamExt as _;
 use reqwest::{Request, Response};
 use std::time::Duration;
@@ -26,6 +31,16 @@ pub struct Exchanged {
     pub body: String,
 }
 
+/// Why there is no answer, or no whole one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExchangeFailure {
+    /// For people: `Connection error: …`.
+    pub text: String,
+    /// Whether there was no connection to send the request on, which there may be later. What was sent may have been performed, and
+    /// cost money.
+    pub is_unsent: bool,
+}
+
 impl Http {
     /// Sends a request once and reads its answer, of any status, within 30 s.
     ///
@@ -33,29 +48,36 @@ impl Http {
     ///
     /// `Connection error: …`: there is no answer, or no whole one.
     pub async fn exchange(&self, request: Request) -> Result<Exchanged, String> {
-        self.exchange_within(request, SHORT).await
+        self.exchange_within(request, SHORT).await.map_err(|failure| failure.text)
     }
 
     /// As [`exchange`](Self::exchange), within other limits.
     ///
     /// # Errors
     ///
-    /// `Connection error: …`: there is no answer, or no whole one.
+    /// There is no answer, or no whole one.
     pub async fn exchange_within(
         &self,
         request: Request,
         limits: ExchangeLimits,
-    ) -> Result<Exchanged, String> {
-        let client = self.client(request.url()).map_err(|failure| failure.message)?;
+    ) -> Result<Exchanged, ExchangeFailure> {
+        let failed = |text: String, is_unsent: bool| ExchangeFailure { text, is_unsent };
+        let client = self.client(request.url()).map_err(|failure| failed(failure.message, false))?;
         let host = host(request.url());
+        let broken = |reason: String| format!("Connection error: {host}: {reason}");
         let answer = async {
-            let response = client.execute(request).await.map_err(chain)?;
-            read(response, limits).await
+            match client.execute(request).await {
+                Ok(response) => read(response, limits).await.map_err(|reason| failed(broken(reason), false)),
+                Err(error) => {
+                    // A certificate that is refused now is refused a second later.
+                    let may_pass = error.is_connect() && !is_refused_certificate(&error);
+                    Err(failed(broken(chain(error)), may_pass))
+                }
+            }
         };
-        match timeout(limits.time, answer).await {
-            Ok(answer) => answer.map_err(|reason| format!("Connection error: {host}: {reason}")),
-            Err(_) => Err(format!("Connection error: {host} was silent for {} s", limits.time.as_secs())),
-        }
+        let late =
+            || failed(format!("Connection error: {host} was silent for {} s", limits.time.as_secs()), false);
+        timeout(limits.time, answer).await.unwrap_or_else(|_| Err(late()))
     }
 }
 

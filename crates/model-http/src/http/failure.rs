@@ -18,6 +18,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+/// What the library's text about a refused certificate has before the reason.
+const REFUSED_CERTIFICATE: &str = "invalid peer certificate: ";
+
 /// Why an answer failed.
 pub struct RequestFailure {
     pub message: String,
@@ -130,6 +133,18 @@ pub fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
 
+/// Whether a connection was not made because of the other side's certificate.
+pub fn is_refused_certificate(error: &reqwest::Error) -> bool {
+    let mut reason = error.source();
+    while let Some(found) = reason {
+        if found.to_string().contains(REFUSED_CERTIFICATE) {
+            return true;
+        }
+        reason = found.source();
+    }
+    false
+}
+
 /// Joins the causes of an error, the outermost first, without repetitions.
 pub fn chain(error: reqwest::Error) -> String {
     let error = error.without_url();
@@ -145,7 +160,7 @@ pub fn chain(error: reqwest::Error) -> String {
     }
     let text = if texts.is_empty() { error.to_string() } else { texts.join(": ") };
     // The library's text ends with the debug output of its types.
-    match text.split_once("invalid peer certificate: ") {
+    match text.split_once(REFUSED_CERTIFICATE) {
         Some((before, reason)) => {
             let reason = reason.trim_start_matches("Other(OtherError(").trim_end_matches("))");
             format!(

@@ -10,6 +10,7 @@ mod google_token;
 mod http_ask;
 mod http_bodies;
 mod http_environment;
+mod http_exchange;
 mod http_federation;
 mod http_retries;
 mod http_sockets;

@@ -184,6 +184,9 @@ function providerApi(host, generation, member) {
       if (other !== undefined && other.extensionPath !== member.path) {
         throw new Error(`MCP server "${name}" is already registered by ${other.extensionPath}`);
       }
+      const namespace = (server) => server.replaceAll("-", "_");
+      const same = [...servers.keys()].find((it) => it !== name && namespace(it) === namespace(name));
+      if (same !== undefined) throw new Error(`MCP server "${name}": the tools of "${same}" have the same names`);
       servers.set(name, { name, config: structuredClone(config), extensionPath: member.path });
       generation.changed();
       if (generation.active) host.reportUnconnectedServers();
@@ -196,7 +199,7 @@ function providerApi(host, generation, member) {
     },
     getMcpServers: () => {
       generation.assertActive();
-      return [...servers.values()];
+      return structuredClone([...servers.values()]);
     },
     registerVirtualModel: (model) => {
       generation.assertActive();

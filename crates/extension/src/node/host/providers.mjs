@@ -27,6 +27,14 @@ export class Providers {
     this.#all.set(name, given);
     const { streamSimple, images, classifiers, refreshModels, oauth, ...plain } = given;
     const described = { ...plain, oauth: oauth && { name: oauth.name } };
+    if (Array.isArray(plain.models)) {
+      const [prompted, others] = [true, false].map((wanted) => plain.models.filter((model) => answersPrompts(model) === wanted));
+      if (others.length > 0) {
+        described.models = prompted.length > 0 ? prompted : undefined;
+        const names = others.map((model) => `${name}/${model.id} (${model.type})`).join(", ");
+        this.#host.reportErrorOnce(path, "register_provider", `models of extensions answer prompts here, others are left out: ${names}`);
+      }
+    }
     this.#request({ type: "register_provider", name, config: described, path, streams: streamSimple ? true : undefined }, path);
   }
 
@@ -47,6 +55,11 @@ export class Providers {
   #request(frame, path) {
     this.#host.wire.request(frame).catch((error) => this.#host.reportError(path, frame.type, error));
   }
+}
+
+/** Whether a model answers prompts, as those of no type do. */
+function answersPrompts(model) {
+  return (model?.type ?? "chat") === "chat";
 }
 
 function configOf(provider) {
