@@ -44,7 +44,6 @@ pub struct NodeUsage {
     bucket: Bucket,
     since: Instant,
     accounts: Mutex<HashMap<String, Arc<NamedAccount>>>,
-    outage: UsageOutage,
 }
 
 #[derive(Debug)]
@@ -55,6 +54,7 @@ struct NamedAccount {
     turn: tokio::sync::Mutex<()>,
     /// Whether a task adds dollars.
     is_adding: AtomicBool,
+    outage: UsageOutage,
 }
 
 impl NamedAccount {
@@ -80,7 +80,6 @@ impl NodeUsage {
             bucket: Bucket(connection),
             since: Instant::now(),
             accounts: Mutex::default(),
-            outage: UsageOutage::default(),
         })
     }
 
@@ -105,6 +104,7 @@ impl NodeUsage {
             account: Mutex::new(Account::new(pi_rpc_server::seed())),
             turn: tokio::sync::Mutex::default(),
             is_adding: AtomicBool::new(false),
+            outage: UsageOutage::default(),
         });
         accounts.insert(name.to_owned(), new.clone());
         new
@@ -122,11 +122,14 @@ impl NodeUsage {
 
     async fn serve(&self, account: &NamedAccount, request: UsageRequest) -> Result<bool, String> {
         let due = Instant::now() + WAIT;
-        let outcome = match tokio::time::timeout(WAIT, account.turn.lock()).await {
-            Ok(_turn) => self.exchange(account, request, due).await,
-            Err(_) => Err("NATS is slow".to_owned()),
+        // A write that is given up counts as one that was not answered.
+        let exchange = async {
+            let _turn = account.turn.lock().await;
+            self.exchange(account, request, due).await
         };
-        self.outage.note(&outcome);
+        let outcome = tokio::time::timeout_at(due.into(), exchange).await;
+        let outcome = outcome.unwrap_or_else(|_| Err("NATS does not answer".to_owned()));
+        account.outage.note(&account.name, &outcome);
         outcome
     }
 
@@ -240,9 +243,7 @@ impl Bucket {
         loop {
             let reason = match last_message(&self.0.usage.stream, &subject).await {
                 Ok(None) => return Ok(AccountInput::Found(None, 0)),
-                Ok(Some(message))
-                    if is_deletion(&message.payload, header(&message.headers, "KV-Operation")) =>
-                {
+                Ok(Some(message)) if is_deletion(header(&message.headers, "KV-Operation")) => {
                     return Ok(AccountInput::Found(None, message.sequence));
                 }
                 Ok(Some(message)) => {
@@ -290,9 +291,9 @@ impl Bucket {
     }
 }
 
-/// Whether a message stands for a record that was deleted.
-fn is_deletion(payload: &[u8], operation: Option<&str>) -> bool {
-    payload.is_empty() || matches!(operation, Some("DEL" | "PURGE"))
+/// Whether a message stands for a record that was deleted. An empty one that does not say so is a broken record.
+fn is_deletion(operation: Option<&str>) -> bool {
+    matches!(operation, Some("DEL" | "PURGE"))
 }
 
 /// The key of a name, which may have letters that keys have not.

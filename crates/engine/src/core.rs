@@ -378,7 +378,11 @@ impl Engine {
 
     /// Whether the session's file has all that the session is: opened again, it would be the same.
     pub fn is_restorable(&self) -> bool {
-        self.is_idle()
+        let tree = self.store.session.tree();
+        // The file does not say where a navigation has gone to: opened again, the session is at its last entry.
+        let is_at_end = tree.leaf_id() == tree.entries().last().map(pi_rpc_session::Entry::id);
+        is_at_end
+            && self.is_idle()
             && self.store.session.is_on_disk()
             && !self.store.has_failed()
             && self.queues.are_unused()

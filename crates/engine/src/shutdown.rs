@@ -52,10 +52,11 @@ impl Engine {
             self.close_cut_run();
         }
         self.close_all_dialogs();
+        // Before its hook is cancelled with the rest, behind which it would go on.
+        self.abandon_host_navigation();
         self.abort_work();
         self.cancel_shells();
         self.cancel_login();
-        self.abandon_host_navigation();
         // Held lines of the host are dropped; extensions still get responses to their actions.
         for input in held {
             if matches!(

@@ -44,7 +44,12 @@ impl Detection {
     pub fn server_line(&mut self, line: &[u8]) -> Option<Dialect> {
         let frame: Value = serde_json::from_slice(line).unwrap_or_default();
         let command = frame.get("command").and_then(Value::as_str).and_then(RpcCommandKind::parse);
-        match command.and_then(|kind| self.open.iter().position(|it| *it == kind)) {
+        // The client may have asked the same. Servers that do not know a command need not repeat its id.
+        let is_own = |kind: &RpcCommandKind| match frame.get("id").and_then(Value::as_str) {
+            Some(id) => id == format!("{ID}{kind}"),
+            None => frame.get("success") == Some(&Value::Bool(false)),
+        };
+        match command.filter(is_own).and_then(|kind| self.open.iter().position(|it| *it == kind)) {
             Some(at) => {
                 let kind = self.open.remove(at);
                 let is_unknown = |base: &Base| {

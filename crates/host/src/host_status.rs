@@ -47,7 +47,7 @@ pub struct HostRow {
 
 /// What a host is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct HostLoad {
     /// Sessions that it runs.
     pub sessions: u64,

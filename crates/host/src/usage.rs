@@ -42,23 +42,23 @@ pub struct Used {
     pub dollars: Option<f64>,
 }
 
-/// Warns once when usage cannot be counted, and once when it can be again.
+/// Warns once when what a name uses cannot be counted, and once when it can be again.
 #[derive(Debug, Default)]
 pub struct UsageOutage(AtomicBool);
 
 impl UsageOutage {
-    /// Notes that usage was counted, or why not.
-    pub fn note<T>(&self, outcome: &Result<T, String>) {
+    /// Notes that what a name uses was counted, or why not.
+    pub fn note<T>(&self, name: &str, outcome: &Result<T, String>) {
         match outcome {
             Ok(_) => {
                 if self.0.swap(false, Ordering::Relaxed) {
-                    tracing::warn!("what tokens use is counted again");
+                    tracing::warn!("what {name:?} uses is counted again");
                 }
             }
             Err(reason) => {
                 METRICS.usage_error();
                 if !self.0.swap(true, Ordering::Relaxed) {
-                    tracing::warn!("what tokens use cannot be counted, and is refused: {reason}");
+                    tracing::warn!("what {name:?} uses cannot be counted, and is refused: {reason}");
                 }
             }
         }

@@ -229,10 +229,9 @@ impl HttpTransport {
         let request = message.get("id").filter(|_| message.get("method").is_some()).and_then(Value::as_u64);
         request.into_iter().for_each(|id| inbox.set_at_server(id, true));
         let sent = self.send(message).await;
-        // A server whose connection broke may still work on it; one that has refused it does not.
-        let is_unclear = matches!(sent, Err(RequestError::Transient(_)));
         let checked = sent.and_then(|response| self.check(&response).map(|()| response));
-        if checked.is_err() && !is_unclear {
+        // A server whose connection or gateway broke may still work on it; one that has refused it does not.
+        if !matches!(checked, Ok(_) | Err(RequestError::Transient(_))) {
             request.into_iter().for_each(|id| inbox.set_at_server(id, false));
         }
         let response = checked?;
@@ -282,6 +281,8 @@ impl HttpTransport {
                 Ok(Some(resumed)) => stream = Some(resumed),
                 Ok(None) => return Err(RequestError::Failed(end)),
                 Err(error @ RequestError::Transient(_)) => end = error.to_string(),
+                // The server has taken the request and then forgotten the session: sent again, it might be performed twice.
+                Err(RequestError::SessionOver) => return Err(RequestError::Failed(end)),
                 Err(error) => return Err(error),
             }
         }

@@ -155,8 +155,8 @@ impl Account {
                 AccountOutput::End(true)
             }
             AccountInput::Overtaken => {
+                // What was known until now is still the best that there is, until the record is read.
                 self.sent = None;
-                self.known = None;
                 AccountOutput::Read
             }
             AccountInput::Unanswered => {

@@ -78,8 +78,9 @@ impl Dollars {
     }
 }
 
-/// What a name has used.
+/// What a name has used. A record with further members is refused: this version would drop them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct UsageRecord {
     /// Up to when commands have drained, in milliseconds since the Unix epoch by the clock of the node that drained last.
     pub at: u64,

@@ -227,6 +227,7 @@ impl Engine {
         focus: Option<&str>,
         next: AfterCompaction,
     ) {
+        self.abandon_host_navigation();
         let hook = self.ids.call();
         let (start, next) = match next {
             AfterCompaction::Prompt(start) => (Some(start), AfterCompaction::Nothing),

@@ -1,5 +1,6 @@
 //! `navigate_tree` of a host, as whole frames in virtual time: where the session continues, and what gives it up.
 
+use pi_rpc_engine::CompactionPlan;
 use pi_rpc_protocol::Dialect::{Pi1, Pi1Login, Pi1Navigation};
 use pi_rpc_test_kit::{Playback, Scenario, scenario, shorthand::*};
 use serde_json::{Value, json};
@@ -182,6 +183,29 @@ fn other_work_gives_navigation_up() {
         let played = close(begun(), 300).finish(Pi1Navigation);
         assert_eq!(played.answers("n"), [&given_up()], "{}", played.log);
     }
+}
+
+#[test]
+fn compaction_before_a_prompt_gives_it_up() {
+    let mut full = says("Answer number two.");
+    full["usage"] = json!({ "input": 127_500, "output": 0 });
+    // The summary of the branch would be there before that of the compaction.
+    let sums =
+        |text: &str, delay: u64| json!({ "summary": true, "say": [{ "text": text }], "firstDelayMs": delay });
+    let switch = |enabled: bool| json!({ "type": "set_auto_compaction", "enabled": enabled });
+    let asked = [says("Answer number one."), full, sums("The branch.", 150), sums("So far.", 500), says("3")];
+    let played = scenario(json!(asked))
+        .kept()
+        .modes(|modes| modes.compaction = CompactionPlan { reserve: 1000, keep_recent: 6 })
+        .host(0, switch(false))
+        .host(10, prompt("p", "one"))
+        .host(100, prompt("q", "two"))
+        .host(200, switch(true))
+        .host(300, navigate(&ids().second_prompt, json!({ "summarize": true })))
+        .host(400, prompt("r", "three"))
+        .finish(Pi1Navigation);
+    assert_eq!(played.answers("n"), [&given_up()], "{}", played.log);
+    assert!(played.shape().join(" · ").contains("compact_end done"), "{}", played.log);
 }
 
 #[test]

@@ -27,6 +27,7 @@ impl SessionChecks {
     ) {
         // The response itself has increased the version.
         let is_current = self.entries.version == Some(self.version - 1)
+            && self.entries.listed().is_some()
             && !at.cut
             && !at.has_extensions
             && !self.may_be_changed_by_extensions();

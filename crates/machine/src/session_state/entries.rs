@@ -233,6 +233,10 @@ impl Entries {
     /// The known entries of a fork at the entry `id`, or of a full copy for `None`. Nothing is known if the entries are not a
     /// plain sequence.
     pub fn forked(mut self, id: Option<&str>) -> Self {
+        // The copy has the entries of the path alone, and a place of its own in them.
+        if self.branching != Branching::Nowhere {
+            return Self::default();
+        }
         let end = match id {
             Some(id) => self.place(id),
             None => Some(self.known.len()),

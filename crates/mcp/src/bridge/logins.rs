@@ -91,7 +91,10 @@ impl SessionBridge {
             Err(error) => (format!("Sign-in failed: {error}"), NotifyType::Error),
         };
         let is_done = kind == NotifyType::Info;
-        if is_done && !matches!(self.servers[at].state, State::Connected(_) | State::Connecting) {
+        // It may have been taken back or switched off meanwhile.
+        let server = &self.servers[at];
+        let is_wanted = server.entry.is_enabled && server.source != Source::Withdrawn;
+        if is_done && is_wanted && !matches!(server.state, State::Connected(_) | State::Connecting) {
             self.start(at);
         }
         self.notify(text, kind).await;

@@ -202,9 +202,13 @@ impl OtherModel {
 
     /// Whether an answer with this status may be another one if it is requested again.
     pub fn is_transient(&self, status: u16) -> bool {
-        // A gateway in front of this API ends long requests, and would again.
-        let is_long = self.api == OtherApi::Decisions && status == 504;
-        matches!(status, 408 | 409 | 429 | 500..) && !is_long
+        match self.api {
+            // It may be under way, and cost, behind a gateway that has given up.
+            OtherApi::OpenrouterImages => matches!(status, 408 | 409 | 429 | 503),
+            // A gateway in front of this API ends long requests, and would again.
+            OtherApi::Decisions if status == 504 => false,
+            _ => matches!(status, 408 | 409 | 429 | 500..),
+        }
     }
 
     fn url(&self, path: &str) -> String {

@@ -31,6 +31,8 @@ export class Providers {
       const [prompted, others] = [true, false].map((wanted) => plain.models.filter((model) => answersPrompts(model) === wanted));
       if (others.length > 0) {
         described.models = prompted.length > 0 ? prompted : undefined;
+        // Without models a registration moves those that are there to its address: not what was asked for.
+        if (prompted.length === 0) for (const member of ["baseUrl", "apiKey", "api", "headers", "authHeader"]) delete described[member];
         const names = others.map((model) => `${name}/${model.id} (${model.type})`).join(", ");
         this.#host.reportErrorOnce(path, "register_provider", `models of extensions answer prompts here, others are left out: ${names}`);
       }

@@ -72,7 +72,7 @@ pub(super) fn grouped(timeline: &[TimelineEntry]) -> Vec<Group<'_>> {
         };
         let before = open.as_ref().and_then(|updates| updates.last()).map(|(_, update)| update);
         match (Update::of(entry, before), open) {
-            (Some(update), Some(updates)) if updates.iter().all(|(_, it)| it.kind == update.kind) => {
+            (Some(update), Some(updates)) if updates.last().is_some_and(|(_, it)| it.kind == update.kind) => {
                 updates.push((entry, update));
             }
             (Some(update), _) => groups.push(Group::Updates(vec![(entry, update)])),
