@@ -304,6 +304,17 @@ impl Front {
         }
     }
 
+    /// Takes what is held back as told: it comes from what had passed before the translation began, which the client has seen.
+    pub fn forget_held(&mut self) {
+        let mut told = Output::default();
+        self.release_end(None, &mut told);
+        for response in std::mem::take(&mut self.delayed) {
+            self.emit(response, &mut told);
+        }
+        self.late.clear();
+        self.last_step = None;
+    }
+
     /// Asks for the end of work that an event may have ended, other than the end of a run.
     pub(crate) fn probe_after(&mut self, out: &mut Output) {
         let is_idle = self.server.machine.flow() == FlowState::Idle;

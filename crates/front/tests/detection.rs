@@ -31,8 +31,13 @@ fn found(dialect: Dialect) -> Option<Dialect> {
 fn answers_tell_dialects_apart() {
     for base in Base::ALL {
         let dialect = Dialect::parse(base.as_str()).expect("a dialect");
-        // Only a member of an answer tells pi 0.73 from its predecessors, and these answers have none.
-        let expected = if dialect == Dialect::Pi073 { Dialect::Pi } else { dialect };
+        let expected = match dialect {
+            // Only a member of an answer tells it from its predecessors, and these answers have none.
+            Dialect::Pi073 => Dialect::Pi,
+            // Only a command that moves the session tells it from its base.
+            Dialect::Pi1Navigation => Dialect::Pi1,
+            dialect => dialect,
+        };
         assert_eq!(found(dialect), Some(expected), "{dialect}");
     }
 }
@@ -48,7 +53,8 @@ fn member_of_answer_tells_dialects_apart() {
             let command: Value = serde_json::from_str(command).expect("JSON");
             let name = command["type"].as_str().expect("a type");
             let kind = RpcCommandKind::parse(name).expect("a command");
-            let mut answer = json!({ "type": "response", "command": name, "success": true });
+            let mut answer =
+                json!({ "id": command["id"], "type": "response", "command": name, "success": true });
             match (kind.is_in(Base::Pi), kind) {
                 (true, RpcCommandKind::GetSessionStats) => answer["data"] = data.clone(),
                 (true, _) => {}
@@ -61,4 +67,14 @@ fn member_of_answer_tells_dialects_apart() {
         }
         assert_eq!(found, Some(expected));
     }
+}
+
+#[test]
+fn clients_answer_is_not_the_fronts() {
+    let mut detection = Detection::new();
+    detection.start(&mut Output::default());
+    let line =
+        json!({ "id": "5", "type": "response", "command": "get_session_stats", "success": true, "data": {} });
+    assert_eq!(detection.server_line(line.to_string().as_bytes()), None);
+    assert_eq!(detection.into_lines(), [line.to_string().into_bytes()]);
 }

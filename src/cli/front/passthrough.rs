@@ -91,6 +91,7 @@ impl Passthrough {
                 Way::ToServer => front.passed_client_line(&line),
             }
         }
+        front.forget_held();
         // What the front itself asks about what has passed; the client has seen the rest.
         output.to_server.append(&mut passed.to_server);
         front
