@@ -18,7 +18,6 @@ use super::{
     tool_spending::ToolSpending,
     watcher::{ClientId, WatcherMessage},
 };
-use futures_util::future::BoxFuture;
 use pi_rpc_engine::{Input, WaitingRun};
 use pi_rpc_protocol::{
     AbortCommand, Dialect, DialogResolvedEvent, Emission, Encoder, Inbound, LineError, RpcCommand,
@@ -34,26 +33,13 @@ use tokio::sync::{mpsc, watch};
 use tracing::Instrument as _;
 pub use waiting::SessionSinks;
 use waiting::{forget_waiting_run, may_begin_calls, note_waiting_run, notice, opens_dialog};
+use waiting_lines::{ReadLine, WaitingLines};
 
 /// Inputs that are handled in a row before other sessions get their turn.
 const MAX_BURST: usize = 64;
 
 /// The client of commands that the host itself gives; their responses go to no client.
 const NO_CLIENT: ClientId = 0;
-
-/// A line of a client that is read, and not yet the engine's.
-struct ReadLine {
-    client: ClientId,
-    principal: Arc<Principal>,
-    line: Vec<u8>,
-    input: Input,
-}
-
-/// A line that waits until its command is counted.
-struct CountedLine {
-    read: ReadLine,
-    admission: BoxFuture<'static, Result<(), HostError>>,
-}
 
 struct SessionTask {
     id: String,
@@ -76,8 +62,7 @@ struct SessionTask {
     left: Option<Box<WaitingRun>>,
     /// Where the run is noted while it waits for a permission.
     waiting_file: Option<WaitingRunFile>,
-    /// The line that is being counted: those behind it wait.
-    counted: Option<CountedLine>,
+    waiting_lines: WaitingLines,
     /// Lines of clients that were read.
     lines: u64,
     /// Since when it waits while no client is there.
@@ -152,7 +137,7 @@ impl SessionTask {
             outlet,
             left: resumption.waiting,
             waiting_file,
-            counted: None,
+            waiting_lines: WaitingLines::default(),
             lines: 0,
             unattended_since: None,
             is_parked: false,
@@ -193,21 +178,20 @@ impl SessionTask {
                 tokio::task::yield_now().await;
             }
             let unattended_at = self.unattended_since.map(|since| since + self.limits.unattended.after);
-            let reads = self.runner.engine.is_open()
-                && self.unserved_bytes <= max_queue
-                && !self.is_stopping
-                && self.counted.is_none();
+            let takes = self.runner.engine.is_open() && self.unserved_bytes <= max_queue && !self.is_stopping;
+            let has_next = takes && self.waiting_lines.may_have_next();
+            let reads = takes && self.has_room(max_queue);
             let input = tokio::select! {
                 biased;
-                Some(request) = requests.recv() => {
-                    Box::pin(self.answer(request, &mut lines, &mut exit_reason)).await
-                }
+                Some(request) = requests.recv() => self.answer(request, &mut lines, max_queue),
                 input = self.runner.next() => Some(input),
-                admitted = admitted(&mut self.counted), if self.counted.is_some() => {
-                    self.counted.take().and_then(|counted| self.take(counted.read, Some(admitted)))
+                Some((read, admitted)) = self.waiting_lines.admitted() => self.take(read, Some(admitted)),
+                () = std::future::ready(()), if has_next => self.receive_next(),
+                Some(line) = lines.recv(), if reads => {
+                    self.waiting_lines.push(line);
+                    self.receive_next()
                 }
-                Some(line) = lines.recv(), if reads => self.receive(line),
-                () = until(forgets_at), if forgets_at.is_some() && self.counted.is_none() => {
+                () = until(forgets_at), if forgets_at.is_some() && self.waiting_lines.is_empty() => {
                     if !self.clients.is_watched() && self.outlet.is_none() && self.runner.engine.is_restorable() {
                         self.is_resumable = true;
                         break;
@@ -357,13 +341,17 @@ impl SessionTask {
         self.dialogs = open;
     }
 
-    /// The input for a line of a client; `None`: nothing to handle.
-    fn receive(&mut self, line: ClientLine) -> Option<Input> {
-        let client = line.client;
+    /// Whether further lines of clients may be kept.
+    const fn has_room(&self, max_queue: u64) -> bool {
+        self.waiting_lines.has_room(max_queue.saturating_sub(self.unserved_bytes))
+    }
+
+    /// The input for the next line of a client; `None`: nothing to handle.
+    fn receive_next(&mut self) -> Option<Input> {
+        let line = self.waiting_lines.next()?;
         self.lines += 1;
-        let (principal, line) = self.clients.take_line(line)?;
+        let (client, principal, line) = line.receive(&mut self.clients)?;
         let Some(line) = line else { return Some(Input::EndOfInput) };
-        self.unserved_bytes += line.len() as u64;
         let input = match line.len() > self.limits.max_frame {
             true => Input::too_long(line.len(), self.limits.max_frame),
             false => line_to_input(&line, self.dialect)?,
@@ -372,7 +360,7 @@ impl SessionTask {
         let read = ReadLine { client, principal, line, input };
         match admission {
             Some(admission) => {
-                self.counted = Some(CountedLine { read, admission });
+                self.waiting_lines.hold(read, admission);
                 None
             }
             None => self.take(read, None),
@@ -382,6 +370,7 @@ impl SessionTask {
     /// The input for a line that was read. `admitted`: what counting its command elsewhere has led to.
     fn take(&mut self, read: ReadLine, admitted: Option<Result<(), HostError>>) -> Option<Input> {
         let ReadLine { client: id, principal, line, mut input } = read;
+        self.unserved_bytes += line.len() as u64;
         // Only of a line that is handled: the context holds for the next input.
         if self.runner.is_observed() {
             let own = TraceContext::of_line(&line);
@@ -453,29 +442,23 @@ impl SessionTask {
     }
 
     /// Answers a connection. Returns an input if the engine has to know of it.
-    async fn answer(
+    fn answer(
         &mut self,
         request: SessionRequest,
         lines: &mut mpsc::Receiver<ClientLine>,
-        exit_reason: &mut Option<ExitReason>,
+        max_queue: u64,
     ) -> Option<Input> {
         match request {
             SessionRequest::Attach(attach, reply) => {
-                // Lines that the client's last connection has passed on count as received.
-                loop {
-                    let input = match self.counted.take() {
-                        Some(CountedLine { read, admission }) => {
-                            let admitted = admission.await;
-                            self.take(read, Some(admitted))
-                        }
-                        None => match lines.try_recv() {
-                            Ok(line) => self.receive(line),
-                            Err(_) => break,
-                        },
-                    };
-                    if let Some(input) = input {
-                        *exit_reason = exit_reason.take().or(self.step(Some(input)));
+                // Lines that the client's last connection has passed on count as received. Those that come now are not waited for.
+                for _ in 0..lines.len() {
+                    if self.is_stopping || !self.has_room(max_queue) {
+                        break;
                     }
+                    lines.try_recv().into_iter().for_each(|line| self.waiting_lines.push(line));
+                }
+                if !self.is_stopping {
+                    self.waiting_lines.receive(&mut self.clients);
                 }
                 if let Some(AttachedClient { attached, needs_snapshot }) =
                     self.clients.admit(attach, &self.owner, &self.journal)
@@ -542,7 +525,7 @@ impl SessionTask {
 
     /// Lines of clients that were taken: what the session says of itself is of behind them.
     fn taken_lines(&self) -> u64 {
-        self.lines - u64::from(self.counted.is_some())
+        self.lines - self.waiting_lines.counted() as u64
     }
 
     fn status(&self) -> SessionStatus {
@@ -554,16 +537,11 @@ impl SessionTask {
     }
 }
 
-/// Resolves once the command of the line is counted. Cancel-safe.
-async fn admitted(counted: &mut Option<CountedLine>) -> Result<(), HostError> {
-    match counted {
-        Some(counted) => (&mut counted.admission).await,
-        None => std::future::pending().await,
-    }
-}
-
+#[cfg(test)]
+pub(crate) mod counting;
 #[cfg(test)]
 mod notes;
 #[cfg(test)]
 mod violations;
 mod waiting;
+mod waiting_lines;

@@ -13,6 +13,7 @@ use super::{
     session_handle::{Attach, Attached, ClientLine, SessionHandle, SessionRequest},
     watcher::{Popped, ReadySessions, WatcherMessage, WatcherQueue},
 };
+use futures_util::{FutureExt as _, future::BoxFuture};
 use pi_rpc_protocol::{
     Dialect, MultiSessionCommand, MultiSessionCommandKind, MultiSessionEvent, RequestId, errors,
 };
@@ -95,6 +96,8 @@ pub struct SharedConnection {
     sessions: BTreeMap<String, Watched>,
     /// Sessions that this client is closing: the response is their last frame.
     closing: BTreeSet<String>,
+    /// The command to the host that is being counted: no line is read before it is executed.
+    counted: Option<CountedCommand>,
     /// Commands that take their time.
     outstanding: usize,
     outcomes: mpsc::UnboundedSender<Outcome>,
@@ -105,6 +108,14 @@ struct Watched {
     queue: Arc<WatcherQueue>,
     attached: Attached,
     is_input_over: bool,
+}
+
+/// A command that waits until it is counted.
+struct CountedCommand {
+    id: Option<RequestId>,
+    kind: String,
+    command: MultiSessionCommand,
+    admission: BoxFuture<'static, Result<(), HostError>>,
 }
 
 /// What a command that took its time has led to.
@@ -137,6 +148,7 @@ impl SharedConnection {
             ready: ready.clone(),
             sessions: BTreeMap::new(),
             closing: BTreeSet::new(),
+            counted: None,
             outstanding: 0,
             outcomes,
         };
@@ -144,6 +156,11 @@ impl SharedConnection {
         let mut is_input_over = false;
         let mut why = ConnectionEnd::Over;
         'connection: loop {
+            if revoked.revoked().now_or_never().is_some() {
+                tracing::warn!("a client was disconnected: its token was revoked");
+                why = ConnectionEnd::Revoked;
+                break;
+            }
             while let Some(line) = connection.next_line().await {
                 if !writer.write(line).await {
                     break 'connection;
@@ -160,22 +177,30 @@ impl SharedConnection {
                 // The sender is gone only with the process.
                 let _ = stop.wait_for(|stop| *stop).await;
             };
+            let is_counting = connection.counted.is_some();
             let line = tokio::select! {
                 () = stopping => {
                     (is_stopping, why) = (true, ConnectionEnd::Stopping);
                     continue;
                 }
-                () = revoked.revoked() => {
-                    tracing::warn!("a client was disconnected: its token was revoked");
-                    why = ConnectionEnd::Revoked;
-                    break;
-                }
+                () = revoked.revoked() => continue,
                 () = ready.changed() => continue,
                 Some(outcome) = received.recv() => {
                     connection.outstanding -= 1;
                     connection.apply(outcome)
                 }
-                line = reader.next(), if !is_input_over => match line {
+                Some((command, admitted)) = connection.admitted() => {
+                    // Both may be known at once.
+                    if revoked.revoked().now_or_never().is_some() {
+                        continue;
+                    }
+                    let CountedCommand { id, kind, command, .. } = command;
+                    match admitted {
+                        Ok(()) => connection.execute(command).await,
+                        Err(error) => Some(refusal(id, &kind, &error)),
+                    }
+                }
+                line = reader.next(), if !is_input_over && !is_counting => match line {
                     Some(Ok(line)) => connection.handle(line).await,
                     Some(Err(reason)) => Some(connection.parse_error(&reason)),
                     None => {
@@ -258,6 +283,12 @@ impl SharedConnection {
         }
     }
 
+    /// The command that was being counted, and what that has led to; `None`: there is none. Cancel-safe.
+    async fn admitted(&mut self) -> Option<(CountedCommand, Result<(), HostError>)> {
+        let admitted = (&mut self.counted.as_mut()?.admission).await;
+        Some((self.counted.take()?, admitted))
+    }
+
     /// Handles a line. Returns the response if there is one already.
     async fn handle(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
         if line.trim_ascii().is_empty() {
@@ -275,10 +306,10 @@ impl SharedConnection {
             return match pi_rpc_protocol::from_slice::<MultiSessionCommand>(&line) {
                 Ok(command) => {
                     let opens = matches!(command, MultiSessionCommand::OpenSession(_));
-                    match self.host.count_command(opens).await {
-                        Ok(()) => self.execute(command).await,
-                        Err(error) => Some(refusal(id, &kind, &error)),
-                    }
+                    let host = self.host.clone();
+                    let admission = Box::pin(async move { host.count_command(opens).await });
+                    self.counted = Some(CountedCommand { id, kind, command, admission });
+                    None
                 }
                 Err(error) => Some(error_response(id, &kind, error.to_string())),
             };
@@ -419,3 +450,6 @@ impl TryFrom<WatcherMessage> for MultiSessionEvent {
         }
     }
 }
+
+#[cfg(test)]
+mod counting;

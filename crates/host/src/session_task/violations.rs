@@ -54,19 +54,22 @@ pub(super) fn options(dialect: Dialect, directory: PathBuf) -> SessionOptions {
     }
 }
 
+pub(crate) fn limits() -> SessionLimits {
+    SessionLimits {
+        max_frame: 1 << 20,
+        kept_output: 1 << 20,
+        kept_idle: Duration::from_secs(60),
+        unattended: Unattended::default(),
+    }
+}
+
 /// A task of a session with these options.
 pub(super) fn task_of(
     options: SessionOptions,
     resumption: Resumption,
     sinks: SessionSinks,
 ) -> Box<SessionTask> {
-    let limits = SessionLimits {
-        max_frame: 1 << 20,
-        kept_output: 1 << 20,
-        kept_idle: Duration::from_secs(60),
-        unattended: Unattended::default(),
-    };
-    SessionTask::new("s1".to_owned(), options, limits, Principal::local(), resumption, sinks)
+    SessionTask::new("s1".to_owned(), options, limits(), Principal::local(), resumption, sinks)
 }
 
 #[tokio::test]
