@@ -207,7 +207,7 @@ impl SessionTask {
                 None | Some(Input::Model { .. } | Input::ToolProgress { .. } | Input::ShellProgress { .. })
             );
             if let Some(input) = input {
-                if matches!(input, Input::Time) && self.owner.check_spend(wall_ms()).is_err() {
+                if matches!(input, Input::Time) && self.owner.has_overspent(wall_ms()) {
                     self.runner.engine.stop_warming();
                 }
                 exit_reason = exit_reason.or(self.step(Some(input)));
