@@ -52,7 +52,7 @@ const OTHERS: &str = "dialect wire-login mode print list-models provider model t
     append-system-prompt api-key pass-keys skill prompt-template name extension keep-going approve follow-links sync listen nats \
     nats-credentials nats-nkey nats-ca nats-cert nats-key nats-replicas nats-lease nats-keep-closed node label tls-cert tls-key upgrade-wait log-format allow-origin \
     multi-session keep-idle unattended-after webhook webhook-secret-file webhook-private state hazard seed backend speak help version continue session fork resume session-id \
-    session-dir export profile agent record leave reconnect tls-ca cwd";
+    session-dir export profile agent record leave reconnect tls-ca cwd status json";
 
 /// Words in the help of options that narrow.
 const NARROWING_WORDS: [&str; 8] =
