@@ -1,28 +1,29 @@
 //! The conversation as people read it.
 
 use crate::inspect_support::{Page, recording, without_times};
+use pi_rpc::export::laid_out;
 use serde_json::{Value, json};
 use std::fs;
 
 /// The items of a recording, without their times.
-fn items(name: &str) -> Value {
-    without_times(Page::of_file(&recording(name)).get("api/items?count=200"))["items"].clone()
+fn items(name: &str) -> String {
+    laid_out(&without_times(Page::of_file(&recording(name)).get("api/items?count=200"))["items"], 140)
 }
 
 #[test]
 fn tools_have_arguments_and_output() {
-    insta::assert_json_snapshot!("items_tools", items("pi-1/tools.jsonl"));
+    insta::assert_snapshot!("items_tools", items("pi-1/tools.jsonl"));
 }
 
 #[test]
 fn dialogs_have_question_and_answer() {
-    insta::assert_json_snapshot!("items_dialogs", items("pi-1/dialogs.jsonl"));
+    insta::assert_snapshot!("items_dialogs", items("pi-1/dialogs.jsonl"));
 }
 
 #[test]
 fn shells_and_refusals_are_items() {
-    insta::assert_json_snapshot!("items_shell", items("xcsh/shell.jsonl"));
-    insta::assert_json_snapshot!("items_refusals", items("pi/refusals.jsonl"));
+    insta::assert_snapshot!("items_shell", items("xcsh/shell.jsonl"));
+    insta::assert_snapshot!("items_refusals", items("pi/refusals.jsonl"));
 }
 
 /// The text of the first assistant message after each of its records.

@@ -4,6 +4,7 @@ use pi_rpc_engine::{
     Toolbox,
     todos::{CLEAR_AFTER, MOST_REMINDERS, TODO_WRITE, Todos, spec},
 };
+use pi_rpc_export::laid_out;
 use pi_rpc_protocol::{
     AgentToolResult, Base, JsonObject, TodoPhaseInput, TodoReminderEvent, TodoStatus, ToolResultMessage,
     UserContent,
@@ -268,7 +269,7 @@ fn write_leaves_one_todo_in_progress() {
 fn tool_is_exclusive_and_refuses_invalid_operations() {
     let spec = spec();
     assert!(spec.exclusive);
-    snapshots().bind(|| insta::assert_json_snapshot!("todo_write_parameters", spec.parameters));
+    snapshots().bind(|| insta::assert_snapshot!("todo_write_parameters", laid_out(&spec.parameters, 140)));
     let toolbox = Toolbox::new(vec![spec]);
     let refused = |ops: Value| {
         let arguments: JsonObject = json!({ "ops": ops }).as_object().unwrap().clone();
