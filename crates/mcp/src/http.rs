@@ -229,9 +229,15 @@ impl HttpTransport {
         let request = message.get("id").filter(|_| message.get("method").is_some()).and_then(Value::as_u64);
         request.into_iter().for_each(|id| inbox.set_at_server(id, true));
         let sent = self.send(message).await;
+        // A server whose connection broke, or whose gateway gave up, may still work on it; one that has refused it does not.
+        let is_unclear = match &sent {
+            Ok(response) => {
+                matches!(response.status(), StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT)
+            }
+            Err(error) => matches!(error, RequestError::Transient(_)),
+        };
         let checked = sent.and_then(|response| self.check(&response).map(|()| response));
-        // A server whose connection or gateway broke may still work on it; one that has refused it does not.
-        if !matches!(checked, Ok(_) | Err(RequestError::Transient(_))) {
+        if checked.is_err() && !is_unclear {
             request.into_iter().for_each(|id| inbox.set_at_server(id, false));
         }
         let response = checked?;
