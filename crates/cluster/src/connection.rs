@@ -25,7 +25,7 @@ pub const SESSIONS: &str = "pi-rpc-sessions";
 /// Bucket of what tokens have used over all nodes: the key is the name in hexadecimal.
 pub const USAGE: &str = "pi-rpc-usage";
 
-/// How long what a token has used is kept: no limit looks back for longer than a day.
+/// Age at which records of use are removed: no limit looks back for longer than a day.
 const KEPT_USAGE: Duration = Duration::from_secs(2 * 24 * 3600);
 
 /// How long a request to NATS may take before it is tried again.

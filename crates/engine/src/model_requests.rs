@@ -77,9 +77,13 @@ impl Engine {
 
     /// Cancels a request of a model; returns the partial message, or `None` if the answer is complete.
     pub(crate) fn cancel_model(&mut self, call: CallId) -> Option<PartialMessage> {
-        let request = self.requests.models.remove(&call)?;
+        let ModelRequest { partial, continuation } = self.requests.models.remove(&call)?;
         self.with_extensions(|host, context| host.cancel_model(call, context));
-        Some(request.partial)
+        // No frame shows what the others have cost by now.
+        if !matches!(continuation, ModelContinuation::Turn) {
+            self.push(Output::UnshownUsage(partial.message.usage.clone()));
+        }
+        Some(partial)
     }
 
     /// Handles a stream event of a model's answer.

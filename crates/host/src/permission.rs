@@ -17,7 +17,7 @@ pub enum SessionOwner<'a> {
 }
 
 impl SessionOwner<'_> {
-    /// What is nobody's, as what a host says of itself: it is for principals that see all.
+    /// What belongs to no principal, such as the status of the host itself: principals that see all sessions may read it, and no others.
     pub const NOBODY: Self = Self::RootHolders(&[]);
 }
 

@@ -195,7 +195,7 @@ enum Source {
     File,
     /// An extension.
     Extension,
-    /// An extension that has taken it back. Its place stays, and nobody sees it.
+    /// An extension that has unregistered it since. It keeps its index, is not connected and not listed.
     Withdrawn,
 }
 

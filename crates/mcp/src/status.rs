@@ -58,8 +58,8 @@ pub(crate) fn needs_search(entry: &McpEntry, has_scripts: bool) -> bool {
     !has_scripts && entry.has_exposure(McpExposure::Codemode) || entry.has_exposure(McpExposure::Deferred)
 }
 
-/// What the user is told where neither of the tools is offered by which tools of these servers are reached that are not declared;
-/// `is_turned_off`: by `autoEnableCodemode`.
+/// The text for the user where these servers have tools that only `codemode` or `tool_search` can call, and neither is offered;
+/// `is_turned_off`: because of `autoEnableCodemode`.
 pub fn unreachable_notice<'a>(servers: impl Iterator<Item = &'a McpEntry>, is_turned_off: bool) -> String {
     let unreached = |entry: &&McpEntry| {
         entry.has_exposure(McpExposure::Codemode) || entry.has_exposure(McpExposure::Deferred)

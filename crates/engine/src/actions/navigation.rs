@@ -11,7 +11,7 @@
 use crate::{
     core::Engine,
     extensions::hook::Hook,
-    io::{CallId, Output},
+    io::CallId,
     requests::{ModelContinuation, Navigation, NavigationStage},
     run::{
         partial_message::{PartialMessage, has_failed},
@@ -295,12 +295,7 @@ impl Engine {
                     let hook = *hook;
                     self.cancel_hook(hook);
                 }
-                Some(NavigationStage::Summarising) => {
-                    // What was read of it by then has its price.
-                    if let Some(partial) = self.cancel_model(call) {
-                        self.push(Output::UnshownUsage(partial.message.usage));
-                    }
-                }
+                Some(NavigationStage::Summarising) => drop(self.cancel_model(call)),
                 Some(NavigationStage::Between | NavigationStage::Moved(_)) | None => continue,
             }
             self.end_navigation(call, outcome(true, Some(true)));

@@ -147,7 +147,7 @@ fn cut_arguments_execute_nothing() {
                 if !known.insert(format!("{events:?}")) {
                     continue;
                 }
-                // A dialect changes how a refusal is told, not what is read: each prefix is told in all of them once.
+                // What is read does not depend on the dialect, only the text of the refusal: one API plays all dialects.
                 let dialects = if api == Api::ALL[0] { &Dialect::ALL[..] } else { &[Pi1] };
                 for dialect in dialects.iter().copied() {
                     let played = played(events.clone(), dialect);

@@ -60,7 +60,7 @@ async fn read(
             .map_err(|error| ConnectError::Refused(format!("not the status of a host: {error}")))
     };
     let connection = async {
-        // An answer that was cut says so itself.
+        // Reading the body of an answer that is cut fails by itself.
         let _ = connection.await;
         std::future::pending().await
     };

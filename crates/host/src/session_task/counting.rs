@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::{sync::oneshot, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Counts commands once it is told to.
+/// A count over several processes that answers no request before [`LateUsage::count`] is called.
 #[derive(Debug, Default)]
 pub(crate) struct LateUsage(watch::Sender<bool>);
 

@@ -11,7 +11,7 @@ use crate::{
     findings::Findings,
     session_state::{
         digest::text_digest,
-        entries::{Branching, EntryMismatch, KnownEntry},
+        entries::{BranchPoint, EntryMismatch, KnownEntry},
         list_match::ListFault,
         message_log::{ListedMessages, is_entry},
         totals::Totals,
@@ -164,9 +164,9 @@ impl SessionChecks {
         };
         let branching = self.entries.branching();
         match branching {
-            Branching::Nowhere => {}
-            Branching::At(parent) => before = parent,
-            Branching::Unknown => return,
+            BranchPoint::Nowhere => {}
+            BranchPoint::At(parent) => before = parent,
+            BranchPoint::Unknown => return,
         }
         for (place, entry) in list.entries.iter().enumerate().skip(new_from) {
             let parent = entry.parent_id().map(text_digest);
@@ -188,7 +188,7 @@ impl SessionChecks {
         });
         let told = list.leaf_id.as_deref().map(text_digest);
         match (branching, list.entries.last()) {
-            (Branching::At(leaf), _) if list.entries.len() <= new_from => {
+            (BranchPoint::At(leaf), _) if list.entries.len() <= new_from => {
                 found.expect(Rule::TreeNavigation, told == leaf, || {
                     "the entry that the navigation has led to at /data/leafId".to_owned()
                 });
@@ -313,8 +313,9 @@ impl SessionChecks {
             found.expect(Rule::EntriesKept, reported.len() == known, || {
                 format!("the {known} entries that `get_entries` has, in /data/tree")
             });
-            let leaf = Branching::At(tree.leaf_id.as_deref().map(text_digest));
-            let is_known = !self.may_be_changed_by_extensions() && self.entries.leaf() != Branching::Unknown;
+            let leaf = BranchPoint::At(tree.leaf_id.as_deref().map(text_digest));
+            let is_known =
+                !self.may_be_changed_by_extensions() && self.entries.leaf() != BranchPoint::Unknown;
             found.expect(Rule::EntriesKept, !is_known || leaf == self.entries.leaf(), || {
                 "the leaf that `get_entries` has at /data/leafId".to_owned()
             });

@@ -10,7 +10,7 @@ use crate::{
     findings::Findings,
     session_state::{
         digest::text_digest,
-        entries::{Branching, KnownEntry},
+        entries::{BranchPoint, KnownEntry},
     },
 };
 use pi_rpc_protocol::{AgentMessageKind as Role, RuleId as Rule, SessionEntry, TreeNavigation};
@@ -45,7 +45,7 @@ impl SessionChecks {
             Some(CommandArguments::Navigate { target, adds_label }) if is_current => {
                 self.follow_navigation(&target, adds_label, outcome, found)
             }
-            _ => Branching::Unknown,
+            _ => BranchPoint::Unknown,
         };
         self.lose_branch();
         self.entries.branch(parent);
@@ -68,29 +68,29 @@ impl SessionChecks {
         adds_label: bool,
         outcome: &TreeNavigation,
         found: &mut Findings,
-    ) -> Branching {
+    ) -> BranchPoint {
         let leaf = self.entries.leaf();
         let Some(chosen) = self.entries.place(target).and_then(|place| self.entries.get(place)) else {
             found.fail(Rule::TreeNavigation, format!("an error, as no entry has the id `{target}`"));
-            return Branching::Unknown;
+            return BranchPoint::Unknown;
         };
         // There is nothing to do then, whatever the entry is.
-        if leaf == Branching::At(Some(chosen.id)) {
+        if leaf == BranchPoint::At(Some(chosen.id)) {
             return leaf;
         }
         let parent = match position(chosen, outcome, found) {
-            Some(parent) if leaf != Branching::Unknown => Branching::At(parent),
-            _ => return Branching::Unknown,
+            Some(parent) if leaf != BranchPoint::Unknown => BranchPoint::At(parent),
+            _ => return BranchPoint::Unknown,
         };
         let Some(summary) = &outcome.summary_entry else {
             // The entry of the label is not told.
-            return if adds_label { Branching::Unknown } else { parent };
+            return if adds_label { BranchPoint::Unknown } else { parent };
         };
         let told = summary.parent_id.as_deref().map(text_digest);
-        found.expect(Rule::TreeNavigation, Branching::At(told) == parent, || {
+        found.expect(Rule::TreeNavigation, BranchPoint::At(told) == parent, || {
             "the entry that the session continues from at /data/summaryEntry/parentId".to_owned()
         });
-        Branching::Unknown
+        BranchPoint::Unknown
     }
 
     /// Forgets the messages in memory; what is known of the entries stays.

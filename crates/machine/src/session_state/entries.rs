@@ -28,12 +28,12 @@ pub struct Entries {
     expected: Vec<u64>,
     /// The digests of entries that the next list must contain in this order.
     expected_in_order: Vec<u64>,
-    branching: Branching,
+    branching: BranchPoint,
 }
 
 /// Where the entries behind the known ones begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Branching {
+pub enum BranchPoint {
     /// Behind the last known entry: the session has stayed on its branch.
     #[default]
     Nowhere,
@@ -122,19 +122,19 @@ impl Entries {
     }
 
     /// Notes where the next entries begin.
-    pub const fn branch(&mut self, branching: Branching) {
+    pub const fn branch(&mut self, branching: BranchPoint) {
         self.branching = branching;
     }
 
     /// Where the next entries begin.
-    pub const fn branching(&self) -> Branching {
+    pub const fn branching(&self) -> BranchPoint {
         self.branching
     }
 
     /// The leaf, if the known entries are all there are.
-    pub fn leaf(&self) -> Branching {
+    pub fn leaf(&self) -> BranchPoint {
         match self.branching {
-            Branching::Nowhere => Branching::At(self.known.last().map(|entry| entry.id)),
+            BranchPoint::Nowhere => BranchPoint::At(self.known.last().map(|entry| entry.id)),
             other => other,
         }
     }
@@ -204,8 +204,8 @@ impl Entries {
         let leaf = leaf.map(text_digest);
         let last = listed.last().or(from.checked_sub(1).and_then(|last| self.known.get(last)));
         self.branching = match last.map(|entry| entry.id) == leaf {
-            true => Branching::Nowhere,
-            false => Branching::At(leaf),
+            true => BranchPoint::Nowhere,
+            false => BranchPoint::At(leaf),
         };
         self.known.truncate(from);
         self.known.extend(listed);
@@ -234,7 +234,7 @@ impl Entries {
     /// plain sequence.
     pub fn forked(mut self, id: Option<&str>) -> Self {
         // The copy has the entries of the path alone, and a place of its own in them.
-        if self.branching != Branching::Nowhere {
+        if self.branching != BranchPoint::Nowhere {
             return Self::default();
         }
         let end = match id {

@@ -24,7 +24,7 @@ pub(super) struct Registrations {
 enum AfterQuery {
     /// Tools are added by which those of servers are reached.
     Activate,
-    /// The user is told where options do not allow these.
+    /// Tells the user of servers whose tools the options leave out.
     Check,
 }
 

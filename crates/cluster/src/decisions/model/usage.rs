@@ -353,7 +353,7 @@ impl Model for Accounts {
 }
 
 const BOUNDED: &str = "commands stay within the limit, over all nodes";
-const REFUSED_FOR_A_MINUTE: &str = "nobody is refused for longer than a minute without cause";
+const REFUSED_FOR_A_MINUTE: &str = "a token below its limit is refused for a minute at most";
 const ONCE: &str = "no dollar is counted twice in the record";
 const NOT_LOST: &str = "a dollar is in the record, or counted where it was spent";
 
